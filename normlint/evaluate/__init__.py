@@ -1,1 +1,1 @@
-"""Python text to values: what a forward computes, path by path, without running it."""
+"""Evaluate Python source symbolically: what a forward computes on each path, without running it."""

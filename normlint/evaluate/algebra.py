@@ -1,4 +1,4 @@
-"""Arithmetic on products: what stays a product, the four sums that are known, and opaque for the rest."""
+"""Arithmetic on products; sums other than the four known forms give opaque values."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from normlint.evaluate.monomial import (
     Step,
     Through,
     bears_stat,
+    mono_of,
     positive,
     raised,
     without_sum,
@@ -35,15 +36,16 @@ from normlint.evaluate.value import Constant, Method, Opaque, Product, Value, nu
 from normlint.text.finding import Span
 from normlint.text.frozen import replace
 
-MAX_DEPTH = 24  # past this an opaque value is known by its place only
+MAX_DEPTH = 24  # deeper opaque values are identified by their place only
 HALF = Fraction(1, 2)
+TWO = Fraction(2)
 INVERSE = Fraction(-1)
 
 
 def opaque(name: str, args: tuple[object, ...], span: Span, *, pure: bool = True, data: bool = False) -> Product:
-    """A tensor of which only its origin is known; pure operations on equal values are equal.
+    """Return a tensor of which only its origin is known; pure operations on equal values are equal.
 
-    `data`: it depends on a tensor from outside, which its arguments may say, too.
+    `data` says that it depends on an input tensor; arguments that do imply it.
     """
     monos = [a for a in args if isinstance(a, Mono)]
     deep = max([a.depth for a in monos], default=0) > MAX_DEPTH
@@ -53,7 +55,7 @@ def opaque(name: str, args: tuple[object, ...], span: Span, *, pure: bool = True
 
 
 def unknown(name: str, given: Iterable[Value], span: Span) -> Product:
-    """What something that isn't followed makes of its arguments; of a statistic alone, it is still a statistic."""
+    """Return the result of an unknown operation, which is a statistic if one argument is and no other has data."""
     products = [v for v in given if isinstance(v, Product)]
     kept = _through(name, products, span)
     data = any(p.mono.has_data for p in products)
@@ -61,16 +63,15 @@ def unknown(name: str, given: Iterable[Value], span: Span) -> Product:
 
 
 def _through(name: str, operands: Sequence[Product], span: Span) -> Product | None:
-    """The statistic that went in, where no other operand depends on data."""
+    """Return the one statistic among the operands under `Through`; None if there isn't one or another has data."""
     bearing = [o for o in operands if o.tensor and is_statistic(o)]
     if len(bearing) != 1 or any(o.mono.has_data for o in operands if o is not bearing[0]):
         return None
-    factor = Factor(Through(bearing[0].mono, name, span), ONCE, span=span)
-    return replace(bearing[0], mono=Mono(1.0, (factor,)), span=span)
+    return replace(bearing[0], mono=mono_of(Through(bearing[0].mono, name, span), span), span=span)
 
 
 def as_product(value: Value, span: Span) -> Product:
-    """The value as something a product can hold."""
+    """Return the value as a product; an opaque one if it is neither a number nor a tensor."""
     if isinstance(value, Product):
         return value
     if isinstance(value, Constant) and isinstance(value.value, bool | int | float):
@@ -82,7 +83,7 @@ def as_product(value: Value, span: Span) -> Product:
 
 
 def apply(name: str, operands: tuple[Product, ...], span: Span) -> Product:
-    """An elementwise operation that isn't looked into; it keeps dtype and shape of its first tensor."""
+    """Return the result of an elementwise operation without a rule, which keeps the layout of its first tensor."""
     kept = _through(name, operands, span)
     if kept is not None:
         return kept
@@ -94,12 +95,12 @@ def apply(name: str, operands: tuple[Product, ...], span: Span) -> Product:
 
 
 def is_positive(value: Product) -> bool:
-    """Is it never negative, so that it has a root?"""
+    """Return whether a value is never negative, so that it has a root."""
     return value.mono.coef > 0 and all(positive(f.atom) or f.power % 2 == 0 for f in value.mono.factors)
 
 
 def is_kept_from_zero(value: Product) -> bool:
-    """A power of statistics, each with eps."""
+    """Return whether a value is a product of powers of statistics, each with an eps."""
     bearing = [f.atom for f in value.mono.factors if bears_stat(f.atom)]
     return is_statistic(value) and bool(bearing) and all(isinstance(a, Plus) and a.eps.coef > 0 for a in bearing)
 
@@ -111,8 +112,8 @@ def promoted(operands: tuple[Product, ...]) -> DType:
     return dtype
 
 
-def _frame(left: Product, right: Product) -> Product:
-    """The operand whose layout the result has: what is normalised, else what is no bare statistic and no parameter."""
+def _layout_operand(left: Product, right: Product) -> Product:
+    """Return the operand whose layout the result has: a tensor with a statistic, else one that isn't a parameter."""
 
     def weight(p: Product) -> int:
         bears = any(bears_stat(f.atom) for f in p.mono.factors)
@@ -123,39 +124,37 @@ def _frame(left: Product, right: Product) -> Product:
 
 
 def held(value: Product) -> Mono | None:
-    """The number that every element is of a tensor that was made on the spot."""
-    sole = value.sole
-    if sole is None or sole.power != 1 or not isinstance(sole.atom, Param) or sole.atom.name:
+    """Return the number that all elements of a newly created tensor are; None if there is none."""
+    atom = value.atom
+    if not isinstance(atom, Param) or atom.name:
         return None
-    atom = sole.atom
     return None if atom.role != "tensor" else _NUMBERS.get(atom.init) if atom.first is None else atom.first
 
 
 def constant(value: Product) -> Product:
-    """A tensor that was made on the spot as the number that all its elements are."""
-    same = held(value)
-    atom = value.mono.factors[0].atom if same is not None else None
-    gain = isinstance(atom, Param) and atom.maker in _GAINS and atom.shape
+    """Return a newly created tensor as the number that all its elements are; any other value unchanged."""
+    same, atom = held(value), value.atom
+    gain = isinstance(atom, Param) and atom.maker in _GAIN_MAKERS and atom.shape
     if same is None or gain:
         return value
-    alone = isinstance(atom, Param) and atom.shape == ()  # promotes no more than a number
+    alone = isinstance(atom, Param) and atom.shape == ()  # a scalar tensor promotes like a number
     return replace(value, mono=same, dtype=DType.WEAK if alone else value.dtype)
 
 
 _NUMBERS = {"ones": Mono(1.0), "zeros": Mono(0.0)}
-_GAINS = ("ones", "zeros")  # with a width of its own: perhaps a gain or a bias
+_GAIN_MAKERS = ("ones", "zeros")  # functions that may create a gain or a bias if they are given a shape
 
 
 def multiply(left: Product, right: Product, span: Span) -> Product:
-    left, right = _joining(constant(left), right), _joining(constant(right), left)
-    frame = _frame(left, right)
-    mono = _note_square(left, right, left.mono.times(right.mono), span)
+    left, right = _with_join_step(constant(left), right), _with_join_step(constant(right), left)
+    frame = _layout_operand(left, right)
+    mono = _with_square_step(left, right, left.mono.times(right.mono), span)
     shape = frame.shape if left.tensor != right.tensor or left.shape == right.shape else None
     return Product(mono, promoted((left, right)), left.tensor or right.tensor, frame.layout, shape, "", span)
 
 
-def _joining(one: Product, other: Product) -> Product:
-    """A number that joins a tensor: its counts remember the operand they came in."""
+def _with_join_step(one: Product, other: Product) -> Product:
+    """Return a number that is combined with a tensor, with a "join" step that keeps the operand's span."""
     if one.tensor or not other.tensor or one.span == NOWHERE:
         return one
     if any(s.op == "join" for f in one.mono.factors for s in f.steps):
@@ -163,8 +162,8 @@ def _joining(one: Product, other: Product) -> Product:
     return replace(one, mono=one.mono.stepped(Step("join", one.span)))
 
 
-def _note_square(left: Product, right: Product, mono: Mono, span: Span) -> Mono:
-    """X * x is a square: remember in which dtype it was taken."""
+def _with_square_step(left: Product, right: Product, mono: Mono, span: Span) -> Mono:
+    """Return the product with a "square" step that keeps the dtype, if both operands are equal."""
     if left.mono != right.mono or not left.tensor:
         return mono
     return mono.stepped(Step("square", span, promoted((left, right))))
@@ -174,9 +173,9 @@ def divide(left: Product, right: Product, span: Span) -> Product:
     mean = mean_of_nonzero(left, right)
     if mean is not None:
         return replace(left, mono=mean, span=span)
-    right = _joining(constant(right), left)
-    if right.sole and isinstance(right.sole.atom, Apply) and right.sole.atom.place != NOWHERE and _is_bare(left):
-        averaged = _through("/", (left, right), span)  # by how many processes it was taken, say
+    right = _with_join_step(constant(right), left)
+    if right.sole and isinstance(right.sole.atom, Apply) and right.sole.atom.place != NOWHERE and _lacks_eps(left):
+        averaged = _through("/", (left, right), span)  # a division by, for example, the number of processes
         if averaged is not None:
             return averaged
     inverse = power(right, INVERSE, "recip", span)
@@ -186,7 +185,7 @@ def divide(left: Product, right: Product, span: Span) -> Product:
 
 
 def power(base: Product, exponent: Fraction, op: str, span: Span) -> Product | None:
-    """Base ** exponent, with the operation's name as a step of every factor."""
+    """Return base ** exponent, with the operation as a step of each factor; None if there is no such power."""
     mono = raised(base.mono, exponent, (Step(op, span, base.dtype),))
     return None if mono is None else Product(mono, base.dtype, base.tensor, base.layout, base.shape, "", span)
 
@@ -214,17 +213,17 @@ def _tensor_factors(mono: Mono) -> Iterator[Factor]:
 
 
 def is_statistic(product: Product) -> bool:
-    """Nothing but statistics and counts: what eps is added to."""
+    """Return whether a value consists of statistics and counts only, so that an eps may be added to it."""
     return product.mono.has_stat and all(bears_stat(f.atom) for f in _tensor_factors(product.mono))
 
 
 def is_normlike(product: Product) -> bool:
-    """A statistic beside something else: perhaps a finished norm."""
+    """Return whether a value has a statistic and another factor, as the result of a norm has."""
     return product.mono.has_stat and not is_statistic(product)
 
 
 def is_complete(product: Product) -> bool:
-    """A statistic beside something, which may itself be a pooled statistic; or one behind a shift."""
+    """Return whether a value may be the result of a norm: two statistics, one with another factor, or a shifted one."""
     mono = product.mono
     if not mono.has_stat:
         return any(isinstance(f.atom, Shifted) and f.atom.inner.has_stat for f in mono.factors)
@@ -250,8 +249,8 @@ def add(left: Product, right: Product, span: Span) -> Product:
 
 
 def _difference(value: Product) -> tuple[Mono, Mono] | None:
-    """The operands p and q where the product is the difference p − q."""
-    atom = value.sole.atom if value.sole and value.sole.power == 1 else None
+    """Return the operands (p, q) if the product is an opaque difference p − q, else None."""
+    atom = value.atom
     pair = atom.args if isinstance(atom, Apply) and atom.name == "-" and len(atom.args) == 2 else (None, None)
     return (pair[0], pair[1]) if isinstance(pair[0], Mono) and isinstance(pair[1], Mono) else None
 
@@ -264,7 +263,7 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
         return replace(a, mono=undone, dtype=promoted((a, b)), alias="", span=span)
     if not a.tensor and not b.tensor:
         return None
-    if _is_zero(b) and (b.tensor or not _is_bare(a)):
+    if _is_zero(b) and (b.tensor or not _lacks_eps(a)):
         return replace(a, dtype=promoted((a, b)), alias="", span=span)
     if is_statistic(a) and (not b.tensor or _may_be_eps(b)):
         scale = _scale(a.mono) if b.number is not None and abs(b.number) >= 0.5 else Mono()
@@ -287,7 +286,7 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
 
 
 def _scale(mono: Mono) -> Mono:
-    """The numbers beside a mean, which no count can be."""
+    """Return the scalars that scale a mean and can't be a count; 1 for a product without a mean or size."""
     means = any(
         isinstance(f.atom, Size) or (isinstance(f.atom, Stat) and f.atom.reduce == "mean") for f in mono.factors
     )
@@ -298,31 +297,30 @@ def _is_zero(value: Product) -> bool:
     return value.mono.coef == 0
 
 
-def _is_bare(value: Product) -> bool:
-    """A statistic to which 0 may have been added in the place of eps."""
+def _lacks_eps(value: Product) -> bool:
+    """Return whether a value is a statistic without an eps."""
     return is_statistic(value) and not any(isinstance(f.atom, Plus) for f in value.mono.factors)
 
 
 def _distributed(a: Product, b: Product, span: Span) -> Product | None:
-    """A + a·w is a·(1 + w)."""
+    """Return a + a·w as a·(1 + w); None for any other sum."""
     if not a.mono.has_stat or len(b.mono.factors) != len(a.mono.factors) + 1:
         return None
     extra = [f for f in b.mono.factors if not any(f.atom == g.atom and f.power == g.power for g in a.mono.factors)]
     if len(extra) != 1 or not isinstance(extra[0].atom, Param) or extra[0].power != 1:
         return None
     gain = Mono(1.0, (extra[0],))
-    factor = Factor(Offset(1.0, gain, span), ONCE, span=span)
-    return replace(a, mono=a.mono.times(Mono(1.0, (factor,))), dtype=promoted((a, b)), span=span)
+    return replace(a, mono=a.mono.times(mono_of(Offset(1.0, gain, span), span)), dtype=promoted((a, b)), span=span)
 
 
 def _may_be_eps(b: Product) -> bool:
-    """Something that depends on no tensor from outside: an eps, be its value known or not."""
+    """Return whether a value may be an eps, since it depends on no input tensor."""
     known = _is_eps(b) or not any(isinstance(f.atom, Param) for f in b.mono.factors)
-    return (known and not b.mono.has_data) or (b.sole is not None and _is_item(b.sole.atom))
+    return (known and not b.mono.has_data) or (b.sole is not None and _is_named_item(b.sole.atom))
 
 
-def _is_item(atom: Atom) -> bool:
-    """`params["eps"]`: no tensor has an item by such a key."""
+def _is_named_item(atom: Atom) -> bool:
+    """Return whether an atom is an item with a string key like `params["eps"]`, which no tensor has."""
     key = atom.args[-1] if isinstance(atom, Apply) and atom.name == "index" else ()
     return isinstance(key, tuple) and len(key) == 1 and isinstance(key[0], str) and key[0][-1:] in ("'", '"')
 
@@ -331,7 +329,7 @@ def _is_eps(b: Product) -> bool:
     sole = b.sole
     if sole is None:
         return False
-    if isinstance(sole.atom, Apply):  # self.eps.exp()
+    if isinstance(sole.atom, Apply):  # for example self.eps.exp()
         inner = [a for a in sole.atom.args if isinstance(a, Mono)]
         return len(inner) == 1 and _is_eps(replace(b, mono=inner[0]))
     if not isinstance(sole.atom, Param):
@@ -349,15 +347,14 @@ def _shifted(base: Product, bias: Product, span: Span) -> Product:
 
 
 def _wrapped(base: Product, atom: Atom, span: Span) -> Product:
-    mono = Mono(1.0, (Factor(atom, ONCE, span=span),))
-    return Product(mono, base.dtype, base.tensor, base.layout, base.shape, "", span)
+    return Product(mono_of(atom, span), base.dtype, base.tensor, base.layout, base.shape, "", span)
 
 
 def clamp(base: Product, floor: Product, span: Span) -> Product:
-    """base, at least `floor`."""
+    """Return the base clamped to at least `floor`."""
     rooted = all(f.power.denominator == 2 for f in base.mono.factors)
     if floor.number is not None and floor.number <= 0 and (rooted or is_kept_from_zero(base)):
-        return base  # as a root is, too
+        return base  # a root is never negative
     return _with_eps(base, floor, "clamp", span)
 
 
@@ -377,10 +374,10 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
     whole = _difference(left)
     if whole is not None and whole[0] == right.mono:
         return negate(replace(left, mono=whole[1]), span)
-    sole = left.sole.atom if left.sole and left.sole.power == 1 else None
-    if isinstance(sole, Plus) and sole.how == "add" and sole.inner == right.mono:
-        return Product(sole.eps, right.dtype, tensor=True, span=span)
-    centred = _centred(left, right, span) or _one_pass(left, right, span) or _offset_apart(left, right)
+    atom = left.atom
+    if isinstance(atom, Plus) and atom.how == "add" and atom.inner == right.mono:
+        return Product(atom.eps, right.dtype, tensor=True, span=span)
+    centred = _centred(left, right, span) or _one_pass(left, right, span) or _without_offset(left, right)
     if centred is not None:
         return centred
     if is_normlike(left) and not right.mono.has_stat:
@@ -389,11 +386,11 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
         return _with_eps(left, right, "subtract", span)
     if not right.tensor and right.number is not None and left.tensor:
         return add(left, negate(right, right.span), span)
-    return _one_less(left, right, span) or apply("-", (left, right), span)
+    return _minus_one(left, right, span) or apply("-", (left, right), span)
 
 
-def _offset_apart(left: Product, right: Product) -> Product | None:
-    """(1 + w)·y − y is w·y."""
+def _without_offset(left: Product, right: Product) -> Product | None:
+    """Return (1 + w)·y − y as w·y; None for any other difference."""
     offset = next((f for f in left.mono.factors if isinstance(f.atom, Offset) and f.power == 1), None)
     rest = Mono(left.mono.coef, tuple(f for f in left.mono.factors if f is not offset))
     if offset is None or not isinstance(offset.atom, Offset) or offset.atom.constant != 1 or rest != right.mono:
@@ -402,23 +399,23 @@ def _offset_apart(left: Product, right: Product) -> Product | None:
 
 
 def _is_small(value: Product) -> bool:
-    """An eps, by its name or by what it is."""
+    """Return whether a value is an eps by its size or its name."""
     if value.number is not None:
         return 0 < value.number < 1e-2
     sole = value.sole
     return sole is not None and isinstance(sole.atom, Scalar) and "eps" in sole.atom.name.lower()
 
 
-def _one_less(left: Product, right: Product, span: Span) -> Product | None:
-    """D − 1."""
-    sole = left.sole
-    if left.tensor or right.number != 1 or sole is None or sole.power != 1 or not isinstance(sole.atom, Size | Scalar):
+def _minus_one(left: Product, right: Product, span: Span) -> Product | None:
+    """Return d − 1 for a length or scalar d as that atom with `less`; None for any other difference."""
+    atom = left.atom
+    if left.tensor or right.number != 1 or not isinstance(atom, Size | Scalar) or atom.less:
         return None
-    return of_atom(replace(sole.atom, less=True), left.dtype, span, tensor=False) if not sole.atom.less else None
+    return of_atom(replace(atom, less=True), left.dtype, span, tensor=False)
 
 
 def _mean_of(mono: Mono, base: Mono) -> Stat | None:
-    """The statistic, where `mono` is the mean of `base`: a mean, or a sum divided by a count."""
+    """Return the statistic if `mono` is the mean of `base` (a mean, or a sum divided by a count), else None."""
     stats = [f for f in mono.factors if isinstance(f.atom, Stat)]
     if len(stats) != 1 or stats[0].power != 1 or len(mono.factors) > 2:
         return None
@@ -434,8 +431,8 @@ def _mean_of(mono: Mono, base: Mono) -> Stat | None:
     return stat if divided or (not counts and mono.coef not in (1.0, base.coef)) else None
 
 
-def _common(left: Mono, right: Mono) -> Mono:
-    """The factors of both."""
+def _common_factors(left: Mono, right: Mono) -> Mono:
+    """Return the product of the factors that both products have."""
     theirs = {(g.atom, g.power) for g in right.factors}
     return Mono(1.0, tuple(f for f in left.factors if (f.atom, f.power) in theirs))
 
@@ -447,7 +444,7 @@ def _without(mono: Mono, common: Mono) -> Mono:
 def _centred(left: Product, right: Product, span: Span) -> Product | None:
     if not (left.tensor and right.tensor):
         return None
-    common = _common(left.mono, right.mono)
+    common = _common_factors(left.mono, right.mono)
     if common.factors:  # x·s − mean(x)·s is (x − mean(x))·s
         one, two = (replace(p, mono=_without(p.mono, common)) for p in (left, right))
         inner = _centred(one, two, span)
@@ -455,24 +452,23 @@ def _centred(left: Product, right: Product, span: Span) -> Product | None:
     stat = _mean_of(right.mono, left.mono)
     if stat is None:
         return None
-    sole = left.sole
-    if sole is not None and sole.power == 1 and isinstance(sole.atom, Centred):
-        return replace(left, span=span)  # what is centred stays as it is
+    if isinstance(left.atom, Centred):
+        return replace(left, span=span)  # the mean of a centred tensor is 0
     result = _wrapped(left, Centred(left.mono, stat, span), span)
     return replace(result, dtype=promoted((left, right)))
 
 
 def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
-    """E[x²] − E[x]², or what it is without one of its squares."""
+    """Return E[x²] − E[x]² as a variance, also with one square missing; None for any other difference."""
     square = _single_stat(left.mono, ONCE)
-    mean = _single_stat(right.mono, Fraction(2)) or _single_stat(_without_sign(right.mono), ONCE)
+    mean = _single_stat(right.mono, TWO) or _single_stat(_without_sign(right.mono), ONCE)
     if square is None or mean is None:
         return None
-    base, squared = mean.inner, _single_stat(right.mono, Fraction(2)) is not None
-    if square.inner not in ((raised(base, Fraction(2), ()), base) if squared else (raised(base, Fraction(2), ()),)):
+    base, squared = mean.inner, _single_stat(right.mono, TWO) is not None
+    if square.inner not in ((raised(base, TWO, ()), base) if squared else (raised(base, TWO, ()),)):
         return None
     whole = squared and square.inner != base
-    inner = Mono(1.0, (Factor(Centred(base, mean, span), Fraction(2 if whole else 1), span=span),))
+    inner = Mono(1.0, (Factor(Centred(base, mean, span), TWO if whole else ONCE, span=span),))
     keepdim = square.keepdim and mean.keepdim
     spelled = VARIANCE_AS_DIFFERENCE if whole else square.spelled
     stat = replace(square, inner=inner, reduce="mean", spelled=spelled, keepdim=keepdim, span=span)
@@ -481,7 +477,7 @@ def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
 
 
 def _without_sign(mono: Mono) -> Mono:
-    """|s| as s."""
+    """Return the product s for |s|, and any other product unchanged."""
     atom = mono.factors[0].atom if len(mono.factors) == 1 and mono.factors[0].power == 1 else None
     return atom.inner if isinstance(atom, Abs) else mono
 

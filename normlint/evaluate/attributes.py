@@ -1,4 +1,4 @@
-"""What a dot means: on tensors, on `self`, on imported things, on config objects."""
+"""Evaluate attribute access on tensors, `self`, classes, imported names and config objects."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
             return _bind(m, found, base, span) if isinstance(ref, FunctionRef) and ref.kind == "class" else found
         case Path(dotted=dotted):
             return imported(f"{dotted}.{name}")
-        case Tup(items=items) if name in _PARTS and len(items) == 2:
-            return items[_PARTS[name]]
+        case Tup(items=items) if name in _FIELDS and len(items) == 2:
+            return items[_FIELDS[name]]
         case Tup() | Dict() | Shape(start=int(), stop=None):
             return Member(_as_list(m, base), name)
         case Opaque(text=text, place=place) if (held := _within(m, place, name)) is not None:
@@ -78,7 +78,7 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
 
 
 def _as_list(m: Machine, base: Tup | Dict | Shape) -> Tup | Dict:
-    """The last lengths of a shape, counted from the end, as a tuple."""
+    """Return the last lengths of a shape as a tuple, and any other container unchanged."""
     if not isinstance(base, Shape):
         return base
     return Tup(tuple(subscripts.size(m, Shape(base.of), at) for at in range(min(base.start or 0, 0), 0)))
@@ -88,7 +88,7 @@ _BITS: Final = re.compile(r"(?:float|q?u?int|complex|bits)\d+\w*")  # the name o
 
 
 def imported(dotted: str) -> Value:
-    """What a dotted path stands for: a dtype, a number, or itself."""
+    """Return the value of a dotted path: a dtype, a number, or the path itself."""
     owner, _, name = dotted.rpartition(".")
     if owner == "torch" and (name in NAMED or _BITS.fullmatch(name)):
         return Dtype(NAMED.get(name, DType.UNKNOWN))
@@ -99,7 +99,7 @@ def imported(dotted: str) -> Value:
     return Path(dotted)
 
 
-_WITHIN_NN = ("torch.nn.parameter", "torch.nn.modules")  # what torch.nn has from there
+_WITHIN_NN = ("torch.nn.parameter", "torch.nn.modules")  # modules whose classes torch.nn exports
 
 
 def _of_tensor(m: Machine, x: Product, name: str, span: Span) -> Value:
@@ -110,20 +110,20 @@ def _of_tensor(m: Machine, x: Product, name: str, span: Span) -> Value:
     if name == "ndim":
         return m.ctx.ask_rank(x, f"rank of {describe(x)}")
     if name in ("T", "mT"):
-        m.flow(x, span)  # as it lies where it meets its statistic
+        m.flow(x, span)  # with the layout in which it is multiplied by its statistic
         return measured.note(m.ctx, name, {"input": x}, shapes.transposed(m.ctx, x, name))
     if name == "data":
         return detach(m.ctx, Bound("detach", span, {"input": Given(x, span)}))  # type: ignore[return-value]
     sole = x.sole
-    if sole and isinstance(sole.atom, Input) and not _is_operation(name) and (found := _of_norm(x, name)):
+    if sole and isinstance(sole.atom, Input) and not _is_operation(name) and (found := _of_norm_module(x, name)):
         return found
     if x.dtype is DType.UNKNOWN and sole and isinstance(sole.atom, Apply) and not _is_operation(name):
         return measured.note(m.ctx, f".{name}", {"input": x}, algebra.opaque(f".{name}", (x.mono,), span))
     return Method(x, name)
 
 
-def _of_norm(x: Product, name: str) -> Product | None:
-    """What no tensor has: the parameter is a module, and this its eps or its gain."""
+def _of_norm_module(x: Product, name: str) -> Product | None:
+    """Return an eps or a gain for an attribute that tensors don't have, so that x is a norm module; None otherwise."""
     owner = describe(x)
     if "eps" in name.lower():
         return scalar(f"{owner}.{name}")
@@ -136,7 +136,7 @@ def _is_operation(name: str) -> bool:
 
 
 def _of_scalar(m: Machine, x: Product, name: str) -> Value:
-    """An attribute of something symbolic: config.rms_norm_eps, or a method of a number."""
+    """Return an attribute of an unknown object, such as config.rms_norm_eps, or a method of a number."""
     if name in ("dtype", "device"):
         return Opaque(f"{describe(x)}.{name}")
     if x.mono.has_stat or (x.number is not None and name in OPS):
@@ -150,7 +150,7 @@ def _of_scalar(m: Machine, x: Product, name: str) -> Value:
 
 
 def of_instance(m: Machine, instance: Instance, name: str, span: Span) -> Value:
-    """The value of an attribute of an instance: its own, its class's, or a guess by the name."""
+    """Return the value of an attribute of an instance: its own, its class's, or a guess by the name."""
     if name in instance.attrs:
         value = instance.attrs[name]
         return value.at(span) if isinstance(value, Product) else value
@@ -160,21 +160,21 @@ def of_instance(m: Machine, instance: Instance, name: str, span: Span) -> Value:
     if name == "training":
         return Opaque("self.training")
     if name in OWN:
-        return Dict(tuple((key, value) for key, value in instance.attrs.items() if _is_of(value, OWN[name])))
+        return Dict(tuple((key, value) for key, value in instance.attrs.items() if _has_role(value, OWN[name])))
     return _guess(instance, name)
 
 
-_PARTS = {"values": 0, "indices": 1, "min": 0, "max": 1}  # of what torch gives back as a named tuple
-OWN = {"__dict__": "", "_parameters": "parameter", "_buffers": "buffer"}  # what dicts of an instance hold
+_FIELDS = {"values": 0, "indices": 1, "min": 0, "max": 1}  # fields of torch's named tuples
+OWN = {"__dict__": "", "_parameters": "parameter", "_buffers": "buffer"}  # role in each dict
 
 
-def _is_of(value: Value, role: str) -> bool:
+def _has_role(value: Value, role: str) -> bool:
     atom = value.sole.atom if isinstance(value, Product) and value.sole else None
     return not role or (isinstance(atom, Param) and atom.role == role)
 
 
 def _guess(instance: Instance, name: str) -> Value:
-    """An attribute that the text doesn't set: judged by its name."""
+    """Return the value that the name of an attribute suggests, which the text doesn't set."""
     low = name.lower()
     if "eps" in low or low in SIZES:
         return scalar(f"self.{name}" if instance.cls else name)
@@ -182,7 +182,7 @@ def _guess(instance: Instance, name: str) -> Value:
 
 
 def _of_class(m: Machine, cls: ClassRef, name: str) -> Value | None:
-    """A class attribute or method, looked up along the bases that the text holds."""
+    """Return a class attribute or method, also of the bases in the text; None if there is none."""
     for owner in cls.lineage():
         stmt = owner.members.get(name)
         if isinstance(stmt, s.Function):
@@ -193,7 +193,7 @@ def _of_class(m: Machine, cls: ClassRef, name: str) -> Value | None:
 
 
 def _bind(m: Machine, found: Value, receiver: Value, span: Span) -> Value:
-    """A function found on the class, bound as its decorators say."""
+    """Return a class attribute as it is read from the receiver: a bound method, a static one, or a property's value."""
     if not (isinstance(found, Defined) and isinstance(found.ref, FunctionRef)):
         return found
     ref = found.ref
@@ -204,7 +204,7 @@ def _bind(m: Machine, found: Value, receiver: Value, span: Span) -> Value:
 
 
 def of_super(m: Machine, above: Super, name: str) -> Value:
-    """A method of the next class that has it, after `below`."""
+    """Return a method of the next class after `below` that has it, also of torch's norms."""
     lineage = list(above.instance.cls.lineage()) if above.instance.cls else []
     after = lineage[lineage.index(above.below) + 1 :] if above.below in lineage else []
     for owner in after:
@@ -218,7 +218,7 @@ def of_super(m: Machine, above: Super, name: str) -> Value:
 
 
 def set_within(m: Machine, module: Opaque, name: str, value: Value) -> None:
-    """`self.norm.weight = value`: what a module that the text made holds is kept by the one that made it."""
+    """Assign `self.norm.weight = value`, which is stored in the instance that created the module."""
     maker = receiver_of(m)
     if maker is not None and module.text.startswith("module "):
         held = Instance(None)
@@ -232,7 +232,7 @@ def _within(m: Machine, place: Span, name: str) -> Value | None:
 
 
 def receiver_of(m: Machine) -> Instance | None:
-    """`self`, where there is one."""
+    """Return the instance `self` of the running method; None if there is none."""
     receiver = m.frames[-1].receiver if m.frames else None
     return receiver.ref if isinstance(receiver, Defined) and isinstance(receiver.ref, Instance) else None
 
@@ -242,7 +242,7 @@ def _key(place: Span, name: str) -> str:
 
 
 def set_attribute(instance: Instance, name: str, value: Value) -> None:
-    """`self.name = value`; a tensor made in place takes the attribute's name; a parameter's data is plain."""
+    """Assign `self.name = value`; a newly created tensor takes the attribute's name."""
     if name in OWN and isinstance(value, Dict):
         for key, held in value.items:
             set_attribute(instance, str(key), held)
@@ -252,12 +252,12 @@ def set_attribute(instance: Instance, name: str, value: Value) -> None:
         if not atom.name:
             if any(step.op == "detach" for step in value.sole.steps):
                 atom = replace(atom, role="tensor")
-            value = replace(value, mono=_renamed(value, replace(atom, name=name)), dtype=_held(value.dtype))
+            value = replace(value, mono=_renamed(value, replace(atom, name=name)), dtype=_module_dtype(value.dtype))
     instance.attrs[name] = value
 
 
-def _held(dtype: DType) -> DType:
-    """What a module holds moves with it: its dtype is that of the parameters."""
+def _module_dtype(dtype: DType) -> DType:
+    """Return the dtype of a tensor in a module, which fp32 ones share with the parameters."""
     return DType.PARAM if dtype is DType.FP32 else dtype
 
 

@@ -1,7 +1,7 @@
-"""Which parameter each argument of a call fills, as Python does it: for the text's own functions and for torch's.
+"""Bind the arguments of a call to parameters as Python does, for functions of the text and of torch.
 
-What a value is doesn't matter here. Where a call unpacks something that isn't known (`*args`, `**kwargs`), the
-parameters that it may fill are unknown: they have neither a value nor their default.
+If a call unpacks something unknown (`*args`, `**kwargs`), the parameters that it may fill are unknown: they have
+neither a value nor their default.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ V = TypeVar("V")
 
 
 class Parameter(Protocol):
-    """`star` is "", "*" or "**"; `keyword` says keyword-only, `places` positional-only."""
+    """A parameter; `star` is "", "*" or "**", `keyword` means keyword-only, and `places` positional-only."""
 
     @property
     def name(self) -> str: ...
@@ -32,9 +32,9 @@ class Parameter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Args(Generic[V]):
-    """What a call passes. `rest`: an unknown number of values after the positional ones; `more`: unknown keywords.
+    """The arguments of a call. `rest`: unknown positional ones follow; `more`: there are unknown keywords.
 
-    `loose` is what is written from there on: what is unpacked, and values whose place isn't known.
+    `loose` holds the positional arguments from the first unknown one on, whose places aren't known.
     """
 
     positional: tuple[V, ...] = ()
@@ -44,11 +44,11 @@ class Args(Generic[V]):
     loose: tuple[V, ...] = ()
 
     def after(self, *first: V) -> Args[V]:
-        """The same with other values before them, such as the receiver of a method."""
+        """Return the arguments with others before them, such as the receiver of a method."""
         return Args((*first, *self.positional), self.keywords, self.rest, self.more, self.loose)
 
     def joined(self, other: Args[V]) -> Args[V]:
-        """These and then the other's, as functools.partial passes them."""
+        """Return these arguments followed by the other ones, as functools.partial passes them."""
         keywords, more = {**self.keywords, **other.keywords}, self.more or other.more
         if self.rest:
             return Args(
@@ -58,7 +58,7 @@ class Args(Generic[V]):
 
     @property
     def values(self) -> tuple[V, ...]:
-        """All that is passed and has a place or a name, in order."""
+        """The arguments with a known place or a name, in order."""
         return (*self.positional, *self.keywords.values())
 
 
@@ -66,9 +66,9 @@ class Args(Generic[V]):
 class Fit(Generic[V]):
     """Arguments by the name of their parameter.
 
-    `unknown` are parameters that may have been given something unknown. `star` and `extra` are what `*args` and
-    `**kwargs` of the function hold. What Python would refuse: `unexpected` keywords, those given `twice`, `missing`
-    parameters and `surplus` positional arguments.
+    `unknown` parameters may have been given something unknown. `star` and `extra` are the values of `*args` and
+    `**kwargs`. Errors are `unexpected` keywords, parameters given `twice`, `missing` parameters, and the number of
+    `surplus` positional arguments.
     """
 
     values: dict[str, V]
@@ -82,7 +82,7 @@ class Fit(Generic[V]):
 
     @property
     def accepted(self) -> bool:
-        """Python would take the call, as far as it is known."""
+        """Whether Python would accept the call, as far as it is known."""
         return not (self.unexpected or self.twice or self.missing or self.surplus)
 
 
@@ -114,7 +114,7 @@ def fit(params: Sequence[Parameter], args: Args[V]) -> Fit[V]:
 
 
 def _unknown(params: Sequence[Parameter], args: Args[V], given: set[str]) -> frozenset[str]:
-    """Parameters that something unknown may fill; `*args` and `**kwargs` among them."""
+    """Return the parameters, also `*args` and `**kwargs`, that something unknown may fill."""
     if not args.rest and not args.more:
         return frozenset()
     found = set()
@@ -127,7 +127,7 @@ def _unknown(params: Sequence[Parameter], args: Args[V], given: set[str]) -> fro
 
 
 def spread(starred: Sequence[bool], count: int) -> list[int | slice] | None:
-    """Where `count` values go that are unpacked into as many targets, one of them starred; None: they don't fit."""
+    """Return the index, or slice if starred, of `count` values for each unpacking target; None if they don't fit."""
     if True not in starred:
         return [*range(count)] if count == len(starred) else None
     star = starred.index(True)

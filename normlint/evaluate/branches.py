@@ -1,7 +1,7 @@
-"""Which decisions may lead to a norm, as long as no statistic met its own input.
+"""Select the decisions whose other outcome may lead to a norm.
 
-Most of what reduces is a loss or a count. A test whose blocks hold no reduction and name nothing that held a statistic,
-or that a statistic met, cannot change that, however it turns out. A doubt is a yes.
+Most functions with a reduction compute a loss or a count. A test can't lead to a norm if its blocks contain no
+reduction and no name that held a statistic or a value that was combined with one. If in doubt, a decision is selected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COMMON = frozenset(("self", "torch"))
 
 
 def meets(flow: Flow) -> bool:
-    """The product has a statistic beside its own input, or is what a caller may multiply by it."""
+    """Return whether a product has a statistic and its input, or is a returned statistic that a caller may apply."""
     return _meets(flow.product.mono, flow.returned)
 
 
@@ -27,47 +27,47 @@ def _meets(mono: Mono, returned: bool) -> bool:
     for f in mono.factors:
         if isinstance(f.atom, Shifted) and (f.atom.inner.has_stat or _meets(f.atom.inner, returned)):
             return True
-        if bears_stat(f.atom) and ((returned and f.power != 1) or _beside(f, mono)):
+        if bears_stat(f.atom) and ((returned and f.power != 1) or _has_its_input(f, mono)):
             return True
     return False
 
 
-def _beside(factor: Factor, mono: Mono) -> bool:
-    others = {a for f in mono.factors if f is not factor for a in _bare(f.atom)}
+def _has_its_input(factor: Factor, mono: Mono) -> bool:
+    others = {a for f in mono.factors if f is not factor for a in _uncentred(f.atom)}
     return any(
-        a in others for stat in stats_of(Mono(1.0, (factor,))) for f in stat.inner.factors for a in _bare(f.atom)
+        a in others for stat in stats_of(Mono(1.0, (factor,))) for f in stat.inner.factors for a in _uncentred(f.atom)
     )
 
 
-def _bare(atom: Atom) -> Iterator[Atom]:
-    """An atom, and what it was centred from."""
+def _uncentred(atom: Atom) -> Iterator[Atom]:
+    """Yield an atom and the atoms that it was centred from or is the absolute value of."""
     yield atom
     if isinstance(atom, Centred | Abs):
         for f in (atom.base if isinstance(atom, Centred) else atom.inner).factors:
-            yield from _bare(f.atom)
+            yield from _uncentred(f.atom)
 
 
 def toward_norms(module: Module, context: Context, *, met: bool) -> AbstractSet[str]:
-    """The keys of decisions whose other outcome may lead to a norm; once a statistic `met` its input, also flags."""
+    """Return the decisions whose other outcome may lead to a norm; once a statistic `met` its input, also flags."""
     reach = reach_of(module.text)
     if _missed_reduction(reach, context):
         return context.decisions.keys()
-    names = context.carriers | _met(reach, context)
+    names = context.carriers | _names_at_statistics(reach, context)
     if met:
         names = reach.upstream(names, context.entered) - _COMMON
     branches = {key for fork in context.forks if fork.other != fork.whole for key in fork.keys}
-    apart = set(context.decisions) - branches if met else set()  # a flag that is kept may decide anything
+    apart = set(context.decisions) - branches if met else set()  # a stored flag may decide anything
     return apart.union(key for fork in context.forks if _leads_to_norm(reach, fork, names) for key in fork.keys)
 
 
 def toward_reductions(module: Module, context: Context) -> AbstractSet[str]:
-    """The keys of decisions whose other outcome runs a reduction."""
+    """Return the decisions whose other outcome runs a reduction."""
     reach = reach_of(module.text)
     return {key for fork in context.forks if reach.touches(fork.other) for key in fork.keys}
 
 
-def _met(reach: Reach, context: Context) -> set[str]:
-    """What is named where a statistic was made that met something, and where it met it."""
+def _names_at_statistics(reach: Reach, context: Context) -> set[str]:
+    """Return the names where a recorded statistic was computed and where it was combined with another value."""
     spans: set[Span] = set()
     for flow in context.flows:
         spans.add(flow.span)
@@ -76,20 +76,20 @@ def _met(reach: Reach, context: Context) -> set[str]:
 
 
 def _missed_reduction(reach: Reach, context: Context) -> bool:
-    """A reduction that was passed by, though no decision of this path could have led to it."""
-    passed = set(_passed(reach, context))
+    """Return whether a reduction was missed that no other outcome of this path's decisions runs."""
+    passed = set(_missed_marks(reach, context))
     for fork in context.forks:
         passed.difference_update(reach.marks(fork.other))
     return bool(passed)
 
 
-def _passed(reach: Reach, context: Context) -> Iterator[int]:
-    """Reductions in the functions that were run, which were not."""
+def _missed_marks(reach: Reach, context: Context) -> Iterator[int]:
+    """Return the offsets of reductions that weren't evaluated in functions that were run."""
     marks = {mark for span in context.entered for mark in reach.marks(span)}
     called = Covered(context.called)
     return (mark for mark in marks if mark not in called)
 
 
 def _leads_to_norm(reach: Reach, fork: Fork, names: AbstractSet[str]) -> bool:
-    """The other way has a reduction, or either way handles a statistic."""
+    """Return whether the other outcome has a reduction, or either outcome one of the names."""
     return reach.touches(fork.other) or not names.isdisjoint(reach.words(fork.whole))

@@ -1,4 +1,4 @@
-"""Python's own functions, as far as norms use them, and calls that change something by name."""
+"""Evaluate calls of Python's built-ins, and calls that fill a parameter or need their arguments unevaluated."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from normlint.evaluate import containers, functional, subscripts
 from normlint.evaluate import syntax as s
-from normlint.evaluate.attributes import get, set_attribute
+from normlint.evaluate.attributes import get, receiver_of, set_attribute
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Param, Size
+from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Param, Size, mono_of
 from normlint.evaluate.objects import Env, Instance, Partial, Super
 from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.casts import item
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def special(m: Machine, env: Env, func: Value, node: s.Call) -> Value | None:
-    """A call of one of Python's own functions, or one that needs its arguments as they are written; else None."""
+    """Return the value of a built-in's call, or of one that needs its arguments as they are written; else None."""
     if not isinstance(func, Path):
         return _fill(m, env, node) if isinstance(node.func, s.Attribute) else None
     if func.dotted.startswith("torch.nn.init."):
@@ -65,7 +65,7 @@ def _args(m: Machine, env: Env, node: s.Call) -> list[Value]:
 
 def _print(m: Machine, args: list[Value], node: s.Call) -> Value:
     files = [m.module.source(arg.value.span) for arg in node.args if arg.name == "file"]
-    if all(file.startswith("sys.") for file in files):  # else it is a record of the text's own
+    if all(file.startswith("sys.") for file in files):  # any other file is a log of the program
         m.ctx.note("print", node.span, "words" if all(isinstance(value, Constant) for value in args) else "")
     return Constant(None)
 
@@ -83,7 +83,7 @@ def _len(m: Machine, args: list[Value], node: s.Call) -> Value:
 
 
 def _number(m: Machine, args: list[Value], node: s.Call) -> Value:
-    """float(x), int(x), round(x): a number stays the number it is; a tensor becomes one without gradient."""
+    """Evaluate float(x), int(x) and round(x): a number as itself, a tensor as a number without gradient."""
     value = args[0] if args else Opaque("")
     if isinstance(value, Product) and value.tensor:
         return item(m.ctx, Bound("item", node.span, {"input": Given(value, node.span)})) or value
@@ -97,12 +97,12 @@ def _tuple(m: Machine, args: list[Value], node: s.Call) -> Value:
 
 
 def _list(m: Machine, args: list[Value], node: s.Call) -> Value:
-    """A list may be changed later: of one that counts axes nothing is known."""
+    """Evaluate `list(…)` like a tuple; a list of axes is unknown, since it may be changed later."""
     return Opaque("list") if args and isinstance(args[0], AxesOf) else _tuple(m, args, node)
 
 
 def _range(m: Machine, args: list[Value], node: s.Call) -> Value:
-    """Constant ranges are tuples; a range that counts from the end names the last axes."""
+    """Evaluate `range(…)` as a tuple if it is constant, and as the last axes if it counts from the end."""
     numbers = [a.whole for a in args if isinstance(a, Product) and a.whole is not None]
     if len(numbers) == len(args) in (1, 2, 3) and max(map(abs, numbers)) < 64 and numbers[2:] != [0]:
         return Tup(tuple(number(float(i)) for i in range(*numbers)))
@@ -140,10 +140,9 @@ def _type(m: Machine, args: list[Value], node: s.Call) -> Value:
 
 
 def _super(m: Machine, args: list[Value], node: s.Call) -> Value:
-    frame = m.frame
-    receiver = frame.receiver.ref if isinstance(frame.receiver, Defined) else None
-    if isinstance(receiver, Instance) and frame.owner is not None:
-        return Defined(Super(receiver, frame.owner), "super()")
+    receiver, owner = receiver_of(m), m.frame.owner
+    if receiver is not None and owner is not None:
+        return Defined(Super(receiver, owner), "super()")
     return Opaque("super()")
 
 
@@ -169,12 +168,12 @@ _OF_VALUES: dict[str, Callable[[Machine, list[Value], s.Call], Value]] = {
     "builtins.type": _type,
     "typing.cast": lambda _, args, __: args[-1],
     "torch.finfo": lambda *_: scalar("finfo"),
-    # What autocast computes in: a half or not, like an input.
+    # The dtype of autocast, which may be any of an input's.
     **dict.fromkeys(("torch.get_autocast_dtype", "torch.get_autocast_gpu_dtype"), lambda *_: Dtype(DType.INPUT)),
 }
 
 
-# --- functions with arguments of their own ---------------------------------------------------------------------------
+# --- functions of bound arguments ------------------------------------------------------------------------------------
 
 
 def _of_arguments(m: Machine, env: Env, run: OfArguments, node: s.Call) -> Value:
@@ -186,13 +185,13 @@ def _of_arguments(m: Machine, env: Env, run: OfArguments, node: s.Call) -> Value
 
 
 def _checkpoint(m: Machine, first: Value | None, args: Arguments, span: Span) -> Value:
-    """checkpoint(function, *args) calls the function."""
+    """Evaluate checkpoint(function, *args) as a call of the function."""
     kept = {k: v for k, v in args.keywords.items() if k not in ("use_reentrant", "determinism_check", "context_fn")}
     return m.call(first, replace(args, keywords=kept), span) if first is not None else Opaque("checkpoint")
 
 
 def _dict(m: Machine, first: Value | None, args: Arguments, span: Span) -> Value:
-    """dict(dim=-1, keepdim=True), also with another dict, or with pairs."""
+    """Evaluate dict(dim=-1, keepdim=True), also with another dict or pairs."""
     held: Value | None = first or Dict()
     if isinstance(first, Tup):
         pairs = [pair.items for pair in first.items if isinstance(pair, Tup) and len(pair.items) == 2]
@@ -214,31 +213,31 @@ _OF_ARGUMENTS: dict[str, OfArguments] = {
 }
 
 
-# --- what a tensor is filled with ------------------------------------------------------------------------------------
+# --- filling parameters ----------------------------------------------------------------------------------------------
 
 _FILLS = {"ones_": "ones", "zeros_": "zeros", "zero_": "zeros"}
-_AROUND = ("normal_", "trunc_normal_")  # a mean, which is 0 unless given
-_ANYHOW = ("uniform_", "copy_", "random_")
+_RANDOM = ("normal_", "trunc_normal_")  # random around a mean, by default 0
+_OTHER_FILLS = ("uniform_", "copy_", "random_")
 
 
 def _fill(m: Machine, env: Env, node: s.Call) -> Value | None:
-    """`self.weight.data.fill_(1.0)`, `self.weight.zero_()`."""
+    """Evaluate `self.weight.data.fill_(1.0)`, `self.weight.zero_()` and the like; None for any other method."""
     assert isinstance(node.func, s.Attribute)
     name = node.func.name
-    if name not in ("fill_", "zero_", *_AROUND, *_ANYHOW):
+    if name not in ("fill_", "zero_", *_RANDOM, *_OTHER_FILLS):
         return None
     return refill(m, env, node.func.base, name, node.args)
 
 
 def _initialise(m: Machine, env: Env, name: str, node: s.Call) -> Value:
-    """nn.init.ones_(self.weight)."""
+    """Evaluate `nn.init.ones_(self.weight)` and the like."""
     if not node.args:
         return Opaque(name)
     return refill(m, env, node.args[0].value, name, node.args[1:]) or Opaque(name)
 
 
 def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: Sequence[s.Argument]) -> Value | None:
-    """Give the parameter that `target` spells another first value; None if it is none."""
+    """Set the initial value of the parameter that `target` names, and return it; None if `target` is no parameter."""
     while isinstance(target, s.Attribute) and target.name == "data":
         target = target.base
     value = m.eval(env, target)
@@ -249,7 +248,7 @@ def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: Sequence[s.Arg
     held = given.mono if isinstance(given, Product) and not given.tensor else None
     atom = replace(value.sole.atom, init=init, first=held)
     if not atom.name:
-        m.ctx.recipes[atom.span] = None  # it holds other numbers than those it was made of
+        m.ctx.recipes[atom.span] = None  # its numbers are no longer those of its recipe
     filled = replace(value, mono=Mono(1.0, (replace(value.sole, atom=atom),)))
     rebind(m, env, target, filled)
     share(m, value.sole.atom, init, held)
@@ -257,18 +256,18 @@ def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: Sequence[s.Arg
 
 
 def _filled_with(m: Machine, env: Env, name: str, rest: Sequence[s.Argument]) -> str:
-    """What `fill_(value)` or `normal_(mean)` leaves, or any other that torch has."""
+    """Return the kind of values after `fill_(value)`, `normal_(mean)` or any other filling method."""
     given = next((a for a in rest if a.name in ("", "mean", "val", "value")), None)
     value = m.eval(env, given.value) if given else number(0.0)
     known = value.number if isinstance(value, Product) else None
-    if name in _AROUND:
+    if name in _RANDOM:
         return "random" if known == 0 else "data"
     filled = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if known is None else known, "data")
     return filled if given and name in ("fill_", "constant_") else "data"
 
 
 def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span) -> Value | None:
-    """Questions about a tensor: its sizes, rank and number of elements."""
+    """Evaluate a method that returns a tensor's sizes, rank or number of elements; None for any other method."""
     call = bind(name, method_key(name), span, args)
     first = call.get("dim")
     if name == "size" and first is None:
@@ -281,14 +280,14 @@ def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span
     if name in ("numel", "nelement"):
         return Product(_elements(x.mono, x.layout), span=span)
     if name == "is_floating_point":
-        return Constant(True)  # what is normalised
+        return Constant(True)  # as normalised tensors are
     if name == "is_contiguous":
         return Opaque(f"{describe(x)}.{name}")
     return None
 
 
 def _elements(of: Mono, layout: Layout) -> Mono:
-    """How many elements a tensor has; `x[..., 0]` has those of x over the length of its last axis."""
+    """Return the number of elements; `x[..., 0]` has that of x divided by the length of its last axis."""
     atom = of.factors[0].atom if len(of.factors) == 1 else None
     whole, key = atom.args if isinstance(atom, Apply) and atom.name == "index" else (of, ())
     dots, *rest = key if isinstance(key, tuple) and key else ("",)
@@ -297,6 +296,6 @@ def _elements(of: Mono, layout: Layout) -> Mono:
         or dots != "..."
         or not all(isinstance(one, tuple) and one[0] == "at" for one in rest)
     ):
-        return Mono(1.0, (Factor(Size(Mono(1.0, of.factors), None, layout), ONCE),))
+        return mono_of(Size(Mono(1.0, of.factors), None, layout))
     lengths = [Factor(Size(Mono(1.0, whole.factors), -at, layout), -ONCE) for at in range(1, len(rest) + 1)]
     return _elements(whole, layout).times(Mono(1.0, tuple(lengths)))

@@ -1,4 +1,4 @@
-"""Calls: torch operations by the table, the text's own functions by running them, all else opaque."""
+"""Evaluate calls: torch operations by the table, functions of the text by running them, and others as opaque."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from normlint.evaluate import algebra, builtins, containers, functional, modules, prelude, spelling
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args, fit
+from normlint.evaluate.expressions import binary
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
 from normlint.evaluate.ops import OPS, measured, shaping, worlds
 from normlint.evaluate.ops.table import Arguments, Given, bind, has_method, key_of, method_key, op_name, row
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
-    """A call as it is written; in-place methods give their receiver's name the new value."""
+    """Evaluate a call; an in-place method also assigns its result to its receiver."""
     m.ctx.called.add(node.span)
     func = spelling.meant(m, m.eval(env, node.func), node.func.span)
     special = builtins.special(m, env, func, node)
@@ -47,11 +48,11 @@ def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
         return _mutate(m, env, node, func, args)
     value = call(m, func, args, node.span)
     out = next((arg.value for arg in node.args if arg.name == "out"), None) if isinstance(func, Method | Path) else None
-    return _written(m, env, out, value, node.span) if out is not None else value
+    return _assign_out(m, env, out, value, node.span) if out is not None else value
 
 
-def _written(m: Machine, env: Env, out: s.Expr, value: Value, span: Span) -> Value:
-    """What torch writes into the tensor that it is given as `out=`."""
+def _assign_out(m: Machine, env: Env, out: s.Expr, value: Value, span: Span) -> Value:
+    """Assign the result of a call to the target of its `out=` argument, and return it."""
     old = m.eval(env, out)
     new = mutated(m, old, value, span) if isinstance(old, Product) else value
     rebind(m, env, out, new)
@@ -59,7 +60,7 @@ def _written(m: Machine, env: Env, out: s.Expr, value: Value, span: Span) -> Val
 
 
 def arguments(m: Machine, env: Env, node: s.Call) -> Arguments:
-    """The arguments of a call; `rest` and `more`: unpacking may add others by position or by name."""
+    """Return the arguments of a call; unknown unpacked ones set `rest` (positional) or `more` (keywords)."""
     positional: list[Given] = []
     loose: list[Given] = []
     keywords: dict[str, Given] = {}
@@ -87,7 +88,7 @@ def _mutate(m: Machine, env: Env, node: s.Call, func: Method, args: Arguments) -
     value = mutated(m, func.receiver, value, node.span)
     if isinstance(node.func, s.Attribute):
         m.flow(value, node.span)
-        owner = _owner_of(node.func.base)
+        owner = _receiver_of_chain(node.func.base)
         if isinstance(owner, s.Attribute) and owner.name == "data":
             builtins.refill(m, env, owner, func.name, [])
         else:
@@ -95,8 +96,8 @@ def _mutate(m: Machine, env: Env, node: s.Call, func: Method, args: Arguments) -
     return value
 
 
-def _owner_of(target: s.Expr) -> s.Expr:
-    """The name at the head of a chain of in-place calls: s of `s.add_(eps).rsqrt_()`."""
+def _receiver_of_chain(target: s.Expr) -> s.Expr:
+    """Return the head of a chain of in-place calls, such as s of `s.add_(eps).rsqrt_()`."""
     while isinstance(target, s.Call) and isinstance(target.func, s.Attribute) and _in_place(target.func.name):
         target = target.func.base
     return target
@@ -114,7 +115,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
             if row(name) in OPS and has_method(name):
                 return _operate(m, name, method_key(name), args, span)
             value = builtins.tensor_method(m, receiver, name, args, span) or _unknown(m, name, args, span)
-            return _outside(m, name, method_key(name), args, span, value)
+            return _without_row(m, name, method_key(name), args, span, value)
         case Path(dotted=dotted):
             return _of_path(m, dotted, args, span)
         case Defined(ref=FunctionRef() as ref):
@@ -129,7 +130,7 @@ def call(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
 
 
 def _of_path(m: Machine, dotted: str, args: Arguments, span: Span) -> Value:
-    """Something imported, by its dotted path."""
+    """Return the value of a call of an imported function or class."""
     written = prelude.named(dotted, span, m.frames[-1].qualname if m.frames else "")
     if written is not None:
         return call(m, written, args, span)
@@ -140,11 +141,11 @@ def _of_path(m: Machine, dotted: str, args: Arguments, span: Span) -> Value:
     if combined is None and (operation := op_name(dotted)):
         return _operate(m, operation, key_of(dotted) or "", args, span)
     value = combined or modules.construct(m, dotted, args, span) or _unknown(m, dotted, args, span)
-    return _outside(m, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
+    return _without_row(m, dotted.rpartition(".")[2], key_of(dotted), args, span, value)
 
 
-def _outside(m: Machine, name: str, key: str | None, args: Arguments, span: Span, value: Value) -> Value:
-    """The result of an operation that has no row."""
+def _without_row(m: Machine, name: str, key: str | None, args: Arguments, span: Span, value: Value) -> Value:
+    """Return the result of an operation without a row, with its shape and recipe if it has a signature."""
     if key is None:
         return value
     bound = bind(name, key, span, args)
@@ -152,9 +153,7 @@ def _outside(m: Machine, name: str, key: str | None, args: Arguments, span: Span
 
 
 def _operator(m: Machine, receiver: Product, operator: tuple[str, bool], args: Arguments, span: Span) -> Value:
-    """`x.__mul__(y)` is `x * y`."""
-    from normlint.evaluate.expressions import binary
-
+    """Return the value of `x.__mul__(y)` as that of `x * y`."""
     sign, swapped = operator
     if len(args.positional) != 1:
         return _unknown(m, sign, args.after(Given(receiver, receiver.span)), span)
@@ -163,7 +162,7 @@ def _operator(m: Machine, receiver: Product, operator: tuple[str, bool], args: A
 
 
 def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Value:
-    """One row of the table; where it doesn't follow, the result is opaque but keeps the dtype it had."""
+    """Evaluate a row of the table; if it returns None, the result is opaque with the operands' dtype."""
     for given in args.values:
         m.flow(given.value, given.span)
     m.ctx.ran.add(span)
@@ -184,13 +183,13 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
 
 
 def _unknown(m: Machine, name: str, args: Arguments, span: Span) -> Value:
-    """Something outside the text: its arguments go in, an unknown tensor comes out."""
+    """Return the unknown result of a function outside the text."""
     for given in args.values:
         m.flow(given.value, given.span)
     return algebra.unknown(name, [g.value for g in (*args.values, *args.loose)], span)
 
 
-# --- the text's own functions ----------------------------------------------------------------------------------------
+# --- functions of the text -------------------------------------------------------------------------------------------
 
 
 def call_function(m: Machine, ref: FunctionRef, args: Arguments, span: Span) -> Value:
@@ -211,7 +210,7 @@ def call_function(m: Machine, ref: FunctionRef, args: Arguments, span: Span) -> 
 
 
 def enter(m: Machine, ref: FunctionRef, args: Arguments) -> Env:
-    """The function's frame, with its parameters bound; who calls it takes the frame away again."""
+    """Push the frame of a call and return its scope with the parameters bound; the caller pops the frame."""
     from normlint.evaluate.machine import Frame
 
     m.waiting = [w for w in m.waiting if w.node is not ref.node]
@@ -228,7 +227,7 @@ def enter(m: Machine, ref: FunctionRef, args: Arguments) -> Env:
 
 
 def given_back(m: Machine, node: s.Function, outcome: Outcome) -> Value:
-    """What the function's statements came to."""
+    """Return the value that a function's body returned, and record it as a possible norm."""
     if not isinstance(outcome, Returned):
         return Constant(None)
     if isinstance(outcome.value, Tup):
@@ -238,13 +237,13 @@ def given_back(m: Machine, node: s.Function, outcome: Outcome) -> Value:
 
 
 def _without_grad(m: Machine, ref: FunctionRef) -> bool:
-    """Decorated with torch.no_grad or torch.inference_mode."""
+    """Return whether a function is decorated with torch.no_grad or torch.inference_mode."""
     heads = (d.func if isinstance(d, s.Call) else d for d in getattr(ref.node, "decorators", ()))
     return any(m.module.source(h.span).endswith(("no_grad", "inference_mode")) for h in heads)
 
 
 def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> None:
-    """Bind each parameter to the argument or to its default; to an unknown value where it isn't clear which."""
+    """Bind each parameter to its argument or default, or to an unknown value if it isn't known which applies."""
     if ref.receiver is not None:
         args = args.after(Given(ref.receiver, ref.node.span))
     found = fit(ref.node.params, args)
@@ -252,24 +251,24 @@ def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> 
         name = param.name
         if param.star:
             whole = name not in found.unknown
-            held = Tup(tuple(g.value for g in found.star)) if whole else _all_of(args)
+            held = Tup(tuple(g.value for g in found.star)) if whole else _star_argument(args)
             extra = tuple((key, g.value) for key, g in found.extra.items())
             env.names[name] = held if param.star == "*" else Dict(extra, more=not whole)
         elif name in found.values:
             env.names[name] = found.values[name].value
         else:
             default = None if param.default is None else m.eval(ref.env or m.globals, param.default)
-            env.names[name] = _unknown_like(param, default) if name in found.unknown or default is None else default
+            env.names[name] = _unknown_argument(param, default) if name in found.unknown or default is None else default
 
 
-def _all_of(args: Arguments) -> Value:
-    """What `*args` of a function holds: a shape or the parts of a tensor, if all comes from there."""
+def _star_argument(args: Arguments) -> Value:
+    """Return the value of `*args`: the shape or parts of a tensor that are passed alone, else an opaque one."""
     one = args.loose[0].value if len(args.loose) == 1 and not args.positional else None
     return one if isinstance(one, Shape | Pieces) else Opaque("args")
 
 
-def _unknown_like(param: s.Parameter, default: Value | None) -> Value:
-    """What a parameter holds that may have been given anything: a number, if that is what it is by default."""
+def _unknown_argument(param: s.Parameter, default: Value | None) -> Value:
+    """Return an unknown value for a parameter: a number if its default is one, else a tensor."""
     if isinstance(default, Product) and default.number is not None:
         return scalar(param.name, None, param.span)
     return algebra.opaque(param.name, (), param.span, pure=False, data=True)

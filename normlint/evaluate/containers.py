@@ -1,4 +1,4 @@
-"""Lists, tuples and dicts that are filled, asked and emptied by their methods."""
+"""Evaluate methods of lists, tuples and dicts, and assignments to their items."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
     from normlint.evaluate.ops.table import Arguments
 
-Changed: TypeAlias = "tuple[Value, Value]"  # what the call gives, and what the container holds afterwards
+Changed: TypeAlias = "tuple[Value, Value]"  # the result of a call, and the container after it
 
 
 def call(m: Machine, env: Env, target: s.Expr, member: Member, args: Arguments) -> Value:
-    """A method of a list or dict; the name it is called on holds what it holds then."""
+    """Evaluate a method of a list or dict, and rebind the name it is called on if the container changes."""
     from normlint.evaluate.statements import rebind
 
     for given in args.values:
@@ -25,7 +25,7 @@ def call(m: Machine, env: Env, target: s.Expr, member: Member, args: Arguments) 
     held = member.receiver
     values = tuple(given.value for given in args.positional)
     if args.rest or args.more:
-        result, after = _lost(member)
+        result, after = _unknown(member)
     elif isinstance(held, Dict):
         result, after = _of_dict(held, member, values, {k: g.value for k, g in args.keywords.items()})
     else:
@@ -35,7 +35,7 @@ def call(m: Machine, env: Env, target: s.Expr, member: Member, args: Arguments) 
     return result
 
 
-def _lost(member: Member) -> Changed:
+def _unknown(member: Member) -> Changed:
     words = f"{type(member.receiver).__name__}.{member.name}"
     return Opaque(words), Opaque(words)
 
@@ -59,11 +59,11 @@ def _of_list(held: Tup, member: Member, values: tuple[Value, ...]) -> Changed:
             return product(held.items), held
         case (("index" | "count"), _):
             return Opaque(f"list.{member.name}"), held
-    return _lost(member)
+    return _unknown(member)
 
 
 def _of_dict(held: Dict, member: Member, values: tuple[Value, ...], named: dict[str, Value]) -> Changed:
-    """What a method of a dictionary returns, and the dictionary after the call."""
+    """Return the result of a method of a dict, and the dict after the call."""
     if member.name == "update" and all(isinstance(v, Dict) for v in values):
         for value in values:
             assert isinstance(value, Dict)
@@ -73,7 +73,7 @@ def _of_dict(held: Dict, member: Member, values: tuple[Value, ...], named: dict[
         return tup(_VIEWS[member.name](held), "dict"), held
     key = key_of(values[0]) if values else None
     if key is None or member.name not in ("get", "pop", "setdefault"):
-        return _lost(member)
+        return _unknown(member)
     return _looked_up(held, member.name, key, values[1] if len(values) > 1 else Constant(None))
 
 
@@ -97,30 +97,30 @@ _VIEWS: dict[str, Callable[[Dict], tuple[Value, ...]]] = {
 
 
 def key_of(value: Value | None) -> object | None:
-    """A value as a dict finds it: 1, 1.0 and True are one key. None: not known."""
+    """Return the key that a value is in a dict, where 1, 1.0 and True are equal; None if it isn't known."""
     if isinstance(value, Constant):
         return value.value
     return value.number if isinstance(value, Product) else None
 
 
 def of_key(key: object) -> Value:
-    """The key of a dict as a value."""
+    """Return the key of a dict as a value."""
     return number(float(key)) if isinstance(key, float) else Constant(key)
 
 
 def made(pairs: Sequence[Sequence[Value]]) -> Dict:
-    """The dict that a display, a comprehension or dict() makes of keys and values."""
+    """Return a dict of pairs of keys and values."""
     known = {key: value for one, value in pairs if (key := key_of(one)) is not None}
     return Dict(tuple(known.items()), more=any(key_of(one) is None for one, _ in pairs))
 
 
 def stored(held: Dict, new: Mapping[Any, Value], *, more: bool = False) -> Dict:
-    """The dict with other items in it."""
+    """Return the dict updated with other items."""
     return Dict(tuple({**dict(held.items), **new}.items()), held.more or more)
 
 
 def store(held: Tup | Dict, key: Value | None, value: Value) -> Value:
-    """`held[key] = value`."""
+    """Return the container after `held[key] = value`."""
     if isinstance(held, Dict):
         known = key_of(key)
         return stored(held, {known: value}) if known is not None else Dict((), more=True)

@@ -1,4 +1,4 @@
-"""What one replay of a function knows and notes: ranks, the gradient mode, decisions, and what flowed where."""
+"""The state of the evaluation along one path: shapes, decisions, gradient mode, and the values and notes recorded."""
 
 from __future__ import annotations
 
@@ -13,36 +13,37 @@ from normlint.evaluate.value import Opaque, Product, Tup, Value, number, scalar
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
-EXCEPTION = "except at"  # what a decision is called that leads into an `except`, before its place
-MAX_STEPS = 8_000  # expressions evaluated in one replay
-ENOUGH_STEPS = 2_500  # after as many no further replay of an entry is begun,
-ENOUGH_ONCE_MET = 1_250  # or after as many if no reduction is passed by,
-ENOUGH_IN_VAIN = 600  # or after as many if no statistic has met its input, either
-MAX_SPENT = 50_000  # nor after as many in all replays of one module
+EXCEPTION = "except at"  # the key of a decision to enter an `except` begins with this
+MAX_STEPS = 8_000  # expressions evaluated on one path
+# No further path of an entry is evaluated after so many steps:
+ENOUGH_STEPS = 2_500  # in any case
+ENOUGH_ONCE_MET = 1_250  # if no path to a missed reduction is left
+ENOUGH_IN_VAIN = 600  # if, besides, no statistic has met its input
+MAX_SPENT = 50_000  # steps for all entries of one module
 
 
-class Abandon(Exception):  # noqa: N818  (it is how a path ends, no error)
-    """The path ends here: it raises, contradicts itself, or is too long to follow."""
+class Abandon(Exception):  # noqa: N818  (the end of a path, not an error)
+    """The path ends: it raises an exception or is too long."""
 
 
 class Exhausted(Abandon):
-    """The path is too long; what it showed so far still counts."""
+    """The path is too long; what was recorded so far still counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A product that reached a name, a return or a call: where a norm may be complete."""
+    """A product that reached a name, a return or a call, and so may be a complete norm."""
 
     product: Product
     span: Span
-    owner: str  # the qualified name of the function it happened in
+    owner: str  # the qualified name of the running function
     returned: bool  # by the entry itself
     grad: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that happened on the way: `kind` is print (its detail "words": of no value) or mutation."""
+    """An event on the path, such as a mutation, or a print (with the detail "words" if it prints only constants)."""
 
     kind: str
     span: Span
@@ -51,7 +52,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """Decisions that chose between two stretches of the text: the one not taken, and all that hangs on them."""
+    """Decisions that chose between two parts of `whole`, of which `other` is the one not taken."""
 
     keys: tuple[str, ...]
     other: Span
@@ -60,7 +61,7 @@ class Fork:
 
 @dataclass
 class Context:
-    """The state of one replay. `plan` fixes the first decisions; the others take their default and are noted."""
+    """The state of one path. `plan` fixes some decisions; the others take their default and are recorded."""
 
     plan: dict[str, bool]
     input_dtype: DType = DType.INPUT
@@ -69,38 +70,38 @@ class Context:
     shapes: Shapes = field(default_factory=Shapes)
     flows: list[Flow] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-    ran: set[Span] = field(default_factory=set)  # the operations that were reached
+    ran: set[Span] = field(default_factory=set)  # operations that were evaluated
     grad: bool = True
-    vague: bool = False  # a test of a dtype could not be followed
-    quiet: bool = False  # inside a debug branch
-    prefer: bool | None = None  # the outcome that leads to a reduction, while a test is decided
-    prefer_result: tuple[bool | None, int] = (None, 0)  # the same for the result of a function that it calls: its frame
-    configs: dict[str, Value] = field(default_factory=dict)  # by a parameter's name: the class it is annotated with
-    asked: dict[str, Product] = field(default_factory=dict)  # by the words of a rank: whose it is
+    vague: bool = False  # the outcome of a test of a dtype is unknown
+    quiet: bool = False  # inside a branch for debugging
+    prefer: bool | None = None  # during a test: the outcome that leads to a reduction
+    prefer_result: tuple[bool | None, int] = (None, 0)  # for the result of a called function, and its frame
+    configs: dict[str, Value] = field(default_factory=dict)  # by parameter: the config class that annotates it
+    asked: dict[str, Product] = field(default_factory=dict)  # by the description of a rank: its tensor
     steps: int = 0
-    open: list[str] = field(default_factory=list)  # decisions asked for that no fork has claimed yet
+    open: list[str] = field(default_factory=list)  # decisions that belong to no fork yet
     forks: list[Fork] = field(default_factory=list)
     carriers: set[str] = field(default_factory=set)  # names that held a statistic
-    entered: set[Span] = field(default_factory=set)  # the functions that were run
-    called: set[Span] = field(default_factory=set)  # every call that was reached
-    wrapped: set[Span] = field(default_factory=set)  # calls of a norm of torch's that is its class's only layer
-    handed: list[tuple[Opaque, Product]] = field(default_factory=list)  # modules of the text, and what they were given
+    entered: set[Span] = field(default_factory=set)  # functions that were run
+    called: set[Span] = field(default_factory=set)  # calls that were evaluated
+    wrapped: set[Span] = field(default_factory=set)  # calls of a torch norm that is the only layer of its class
+    handed: list[tuple[Opaque, Product]] = field(default_factory=list)  # modules of the text, with their inputs
 
-    returned_tuples: list[Tup] = field(default_factory=list)  # what a function gave back at once
-    shown: dict[Any, Product] = field(default_factory=dict)  # what a value that isn't followed is by its numbers
-    # Of all paths: how such a value was made, whose numbers show nothing, and what has none.
+    returned_tuples: list[Tup] = field(default_factory=list)  # tuples that functions returned
+    shown: dict[Any, Product] = field(default_factory=dict)  # simpler values that numbers show (see `ops.measured`)
+    # Shared by all paths: how values were computed, values that match nothing, and values without numbers.
     recipes: dict[Any, Any] = field(default_factory=dict)
     unmatched: set[Any] = field(default_factory=set)
     unmade: set[Any] = field(default_factory=set)
-    numbers: list[int] = field(default_factory=lambda: [0])  # how many were worked out for that
+    numbers: list[int] = field(default_factory=lambda: [0])  # count of array elements computed
 
     @property
     def gathered(self) -> int:
-        """How much there is to copy, as far as it grows with every step."""
+        """The number of recorded items that a copy has to copy."""
         return len(self.flows) + len(self.ran) + len(self.called) + len(self.decisions) + len(self.forks)
 
     def copy(self, plan: dict[str, bool] | None = None) -> Context:
-        """All that is known and noted so far, to go on from with another plan."""
+        """Return a copy, perhaps with another plan, from which another path continues."""
         # fmt: off
         return Context(
             self.plan if plan is None else plan, self.input_dtype, self.decisions.copy(), self.possible.copy(),
@@ -118,7 +119,7 @@ class Context:
             raise Exhausted
 
     def decide(self, key: str, default: bool = False) -> bool:
-        """The outcome of the test `key` on this path: the same each time it is asked."""
+        """Return the outcome of the test `key`, which is the same each time on this path."""
         self.open.append(key)
         if key not in self.decisions:
             self.decisions[key] = self.plan.get(key, default if self.prefer is None else self.prefer)
@@ -131,7 +132,7 @@ class Context:
             del self.open[since:]
 
     def narrow(self, subject: DType, to: frozenset[str], key: str) -> bool:
-        """Whether the dtype is one of `to` on this path; the set of possible dtypes shrinks accordingly."""
+        """Return whether a dtype is one of `to` on this path, and narrow its possible dtypes accordingly."""
         now = self.possible.get(subject, FLOATS)
         if not now & to:
             return False
@@ -142,7 +143,7 @@ class Context:
         return outcome
 
     def dims(self, product: Product) -> Dims:
-        """The shape of a value, as far as it is known."""
+        """Return the shape of a value, a new one if nothing is known of it."""
         if product.shape is not None:
             return product.shape
         if not product.tensor:
@@ -156,7 +157,7 @@ class Context:
         return self.shapes.rank(self.dims(product))
 
     def ask_rank(self, product: Product, words: str) -> Product:
-        """The number of axes; where it isn't known, a symbol that a later test may fix."""
+        """Return the rank of a tensor; if it is unknown, a symbol that a later test may fix."""
         rank = self.rank(product)
         if rank is not None:
             return number(float(rank))
@@ -172,7 +173,7 @@ class Context:
 
     @contextmanager
     def grad_mode(self, on: bool) -> Iterator[None]:
-        """The gradient is on or off in a `with` block."""
+        """Turn gradients on or off in a `with` block."""
         before, self.grad = self.grad, on
         yield
         self.grad = before

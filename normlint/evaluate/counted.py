@@ -1,14 +1,14 @@
-"""A sum over the number of elements that aren't zero is their mean."""
+"""Recognize the mean of the elements that aren't zero: a sum divided by their number."""
 
 from __future__ import annotations
 
-from normlint.evaluate.monomial import ONCE, Abs, Apply, Centred, Factor, Mono, Size, Stat
+from normlint.evaluate.monomial import Abs, Apply, Centred, Mono, Size, Stat, mono_of
 from normlint.evaluate.value import Product
 from normlint.text.frozen import replace
 
 
 def nonzero(condition: Product) -> Mono | None:
-    """What it is of that it asks of each element whether it isn't zero."""
+    """Return the tensor x if the condition is `x != 0`, else None."""
     atom = condition.sole.atom if condition.sole else None
     args = atom.args if isinstance(atom, Apply) and atom.name in ("ne", "not_equal") else ()
     asked, of = args[::-1] if len(args) == 2 else (None, None)
@@ -16,8 +16,8 @@ def nonzero(condition: Product) -> Mono | None:
 
 
 def mean_of_nonzero(left: Product, right: Product) -> Mono | None:
-    """A sum over the number of elements along its axes that aren't zero: the mean of these."""
-    size = right.sole.atom if right.sole and right.sole.power == 1 else None
+    """Return a sum divided by the number of nonzero elements along its axes as a mean; None for any other quotient."""
+    size = right.atom
     counted = size.of.factors[0].atom if isinstance(size, Size) and size.of.factors else None
     sums = [f for f in left.mono.factors if isinstance(f.atom, Stat)]
     if not isinstance(counted, Apply) or counted.name != "nonzero" or len(sums) != 1 or sums[0].power != 1:
@@ -31,10 +31,10 @@ def mean_of_nonzero(left: Product, right: Product) -> Mono | None:
 
 
 def _element(summed: Mono) -> Mono | None:
-    """The tensor whose values, squares or deviations are summed."""
+    """Return the tensor whose values, powers, absolute values or deviations are summed; None if there are several."""
     atom = summed.factors[0].atom if len(summed.factors) == 1 else None
     if isinstance(atom, Abs):
         return _element(atom.inner)
     if isinstance(atom, Centred):
         return atom.base
-    return Mono(1.0, (Factor(atom, ONCE),)) if atom is not None else None
+    return mono_of(atom) if atom is not None else None

@@ -1,20 +1,18 @@
-"""The shape of a tensor, in symbols: what the text tells of its axes, axis by axis, from the front and from the back.
+"""Symbolic shapes of tensors, whose axes are counted from the front or from the end.
 
-A length is a `Mono`: a number, a size that the text names, or a symbol made for one axis. Lengths that have to be
-equal are united (`Shapes.unite`), and so is all that is known of one tensor; what is learned later holds for what was
-made before.
+A length is a `Mono`: a number, a size that the text names, or a symbol created for one axis. Lengths that must be equal
+are united (`Shapes.unite`), so that what is learned later also holds for tensors that were created before.
 
-A shape is learned from these, and from nothing else:
+Shapes are learned from these sources only:
 
-- the rank: `b, n, d = x.shape`, a test of `ndim` on this path, `permute`, the sizes of a view,
+- a rank: `b, n, d = x.shape`, a test of `ndim` on this path, `permute`, the sizes of a view,
   the number of axes in an annotation, a docstring or a comment at the head of the function (`x: (B, T, C)`, "b n d");
-- a least rank: an axis that is named (`x.shape[2]`, `transpose(1, 2)`, `x[:, :, None]`), or a gain with as many axes;
-- a length: a gain that is multiplied, a Linear or convolution that is applied, a matrix product, an equality that is
-  tested, a view, two tensors that are added;
-- that the features are last: a gain of that length, a Linear, a matrix or a LayerNorm on the last axis, or the names of
-  the axes (`b, n, d`).
+- a minimum rank: an axis that is used (`x.shape[2]`, `transpose(1, 2)`, `x[:, :, None]`), or a gain with as many axes;
+- a length: a product with a gain, a Linear or convolution, a matrix product, a tested equality, a view, or a sum;
+- that the last axis holds the features: a gain of that length, a Linear, a matrix or a LayerNorm on the last axis, or
+  the names of the axes (`b, n, d`).
 
-Two of them that contradict each other leave the rank unknown. A length that isn't written as 1 is taken not to be 1.
+Sources that contradict each other make the rank unknown. A length that isn't written as 1 is taken not to be 1.
 """
 
 from __future__ import annotations
@@ -23,35 +21,44 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
-from normlint.evaluate.monomial import ONCE, Factor, Layout, Mono, Scalar, Through, bears_data, bears_stat, stats_of
+from normlint.evaluate.monomial import (
+    Layout,
+    Mono,
+    Scalar,
+    Through,
+    bears_data,
+    bears_stat,
+    mono_of,
+    stats_of,
+)
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
 ONE_LONG = Mono()
 MOST_MET = 8
-MOST_AXES = 16  # that are followed
-DEEPEST = 16  # nested deeper, a shape isn't followed
-_DOUBT = -1
+MOST_AXES = 16  # axes of a shape
+DEEPEST = 16  # steps of a shape, beyond which it is unknown
+_CONTRADICTED = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """A tensor that nothing else explains; what is known of its shape stands in `Shapes`."""
+    """A shape of its own; `Shapes` holds what is known of it."""
 
     number: int
-    unread: bool = False  # an operation made it that isn't followed: it may have any number of axes
+    unread: bool = False  # the result of an unknown operation, with any number of axes
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Every axis is there; a length that isn't known is None."""
+    """A shape with all axes known; an unknown length is None."""
 
     lengths: tuple[Mono | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The base with other lengths at some axes: a reduction that keeps them has 1 there."""
+    """The base with other lengths at some axes, as 1 after a reduction with keepdim."""
 
     base: Dims
     at: tuple[tuple[int, Mono | None], ...]
@@ -67,7 +74,7 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """The base with a new axis of length 1, at a place of the result."""
+    """The base with a new axis of length 1; `at` is its index in the result."""
 
     base: Dims
     at: int
@@ -87,21 +94,21 @@ SCALAR = Exact(())
 
 
 def without(dims: Dims, axes: tuple[int, ...]) -> Dims:
-    """The shape that is left when axes are dropped."""
+    """Return the shape without some axes."""
     if not axes:
         return dims
     return dims.base if isinstance(dims, Grown) and axes == (dims.at,) else Gone(dims, axes)
 
 
 def with_new(dims: Dims, at: int) -> Dims:
-    """The shape with a new axis, which may be one that was dropped."""
+    """Return the shape with a new axis of length 1, which may be one that was dropped before."""
     if isinstance(dims, Gone) and dims.axes == (at,):
         return Changed(dims.base, ((at, ONE_LONG),))
     return Grown(dims, at)
 
 
 def depth(dims: Dims) -> int:
-    """How many steps a shape is away from what explains it."""
+    """Return the number of steps from a shape to the `Free` or `Exact` one that it is derived from."""
     steps = 0
     while not isinstance(dims, Free | Exact):
         dims, steps = dims.base, steps + 1
@@ -109,7 +116,7 @@ def depth(dims: Dims) -> int:
 
 
 def is_unread(dims: Dims) -> bool:
-    """Whether it comes of an operation that isn't followed."""
+    """Return whether a shape is derived from the result of an unknown operation."""
     while not isinstance(dims, Free | Exact):
         dims = dims.base
     return isinstance(dims, Free) and dims.unread
@@ -117,31 +124,30 @@ def is_unread(dims: Dims) -> bool:
 
 @lru_cache(maxsize=4096)
 def symbol(name: str) -> Mono:
-    """A length under a name that the text itself can't have."""
-    return Mono(1.0, (Factor(Scalar(f"#{name}"), ONCE),))
+    """Return a length with a name that can't occur in source text."""
+    return mono_of(Scalar(f"#{name}"))
 
 
 def is_symbol(length: Mono) -> bool:
-    """A symbol of ours, which the text doesn't have."""
+    """Return whether a length was created by `symbol`."""
     sole = length.factors[0].atom if len(length.factors) == 1 else None
     return isinstance(sole, Scalar) and sole.name.startswith("#")
 
 
 @dataclass
 class Shapes:
-    """What one replay knows of shapes."""
+    """What is known of shapes on one path."""
 
-    ranks: dict[int, tuple[int | None, int]] = field(default_factory=dict)  # of a Free: its rank and its least rank
-    held: dict[tuple[Mono, Layout], Dims] = field(default_factory=dict)  # by value, where the value doesn't carry it
+    ranks: dict[int, tuple[int | None, int]] = field(default_factory=dict)  # by number of a Free: (rank, minimum rank)
+    held: dict[tuple[Mono, Layout], Dims] = field(default_factory=dict)  # shapes of values that don't carry one
     same: dict[Mono, Mono] = field(default_factory=dict)
-    axes: dict[Mono, frozenset[tuple[int, int]]] = field(default_factory=dict)  # of a length: whose axes have it
-    names: dict[Mono, str] = field(default_factory=dict)  # what the text calls a length
-    met: dict[Span, tuple[tuple[Dims, Dims], ...]] = field(default_factory=dict)  # statistics, and what they met
-    features: frozenset[Mono] = frozenset()  # lengths that a Linear, a matrix or a LayerNorm takes or gives
+    axes: dict[Mono, frozenset[tuple[int, int]]] = field(default_factory=dict)  # by length: its (Free, axis) pairs
+    names: dict[Mono, str] = field(default_factory=dict)  # by length: its name in the text
+    met: dict[Span, tuple[tuple[Dims, Dims], ...]] = field(default_factory=dict)  # by statistic: (its, other) shapes
+    features: frozenset[Mono] = frozenset()  # lengths of the inputs or outputs of Linear, LayerNorm and matrices
     count: int = 0
 
     def copy(self) -> Shapes:
-        """All that is known so far, to go on from."""
         # fmt: off
         return Shapes(
             self.ranks.copy(), self.held.copy(), self.same.copy(), self.axes.copy(), self.names.copy(),
@@ -150,7 +156,7 @@ class Shapes:
         # fmt: on
 
     def free(self, least: int = 0, *, unread: bool = False) -> Free:
-        """A tensor of which nothing else is known."""
+        """Return a new shape of at least the given rank."""
         self.count += 1
         self.ranks[self.count] = (None, least)
         return Free(self.count, unread)
@@ -161,31 +167,31 @@ class Shapes:
         match dims:
             case Free(number=number):
                 rank = self.ranks[number][0]
-                return None if rank == _DOUBT else rank
+                return None if rank == _CONTRADICTED else rank
             case Exact(lengths=lengths):
                 return len(lengths)
         rank = self.rank(dims.base)
-        return None if rank is None or rank + _more(dims) < 0 else rank + _more(dims)
+        return None if rank is None or rank + _added_axes(dims) < 0 else rank + _added_axes(dims)
 
     def least(self, dims: Dims) -> int:
-        """The number of axes that a tensor has at least."""
+        """Return the number of axes that a shape has at least."""
         match dims:
             case Free(number=number):
                 rank, least = self.ranks[number]
-                return least if rank is None or rank == _DOUBT else rank
+                return least if rank is None or rank == _CONTRADICTED else rank
             case Exact(lengths=lengths):
                 return len(lengths)
-        return max(self.least(dims.base) + _more(dims), 0)
+        return max(self.least(dims.base) + _added_axes(dims), 0)
 
     def learn_rank(self, dims: Dims, rank: int) -> None:
-        """The text says how many axes there are; what it said otherwise before makes it a doubt."""
+        """Record the rank of a shape; one that contradicts an earlier one makes the rank unknown."""
         while not isinstance(dims, Free | Exact):
-            dims, rank = dims.base, rank - _more(dims)
+            dims, rank = dims.base, rank - _added_axes(dims)
         if isinstance(dims, Exact) or rank < 0 or rank > MOST_AXES:
             return
         old, least = self.ranks[dims.number]
         if old is not None or least > rank:
-            self.ranks[dims.number] = (old if old == rank else _DOUBT, least)
+            self.ranks[dims.number] = (old if old == rank else _CONTRADICTED, least)
             return
         self.ranks[dims.number] = (rank, least)
         for i in range(rank):
@@ -193,11 +199,11 @@ class Shapes:
 
     def learn_least(self, dims: Dims, least: int) -> None:
         while not isinstance(dims, Free | Exact):
-            dims, least = dims.base, least - _more(dims)
+            dims, least = dims.base, least - _added_axes(dims)
         if isinstance(dims, Free):
             rank, old = self.ranks[dims.number]
             if least > old:
-                self.ranks[dims.number] = (_DOUBT if rank is not None and rank < least else rank, least)
+                self.ranks[dims.number] = (_CONTRADICTED if rank is not None and rank < least else rank, least)
 
     # --- axes --------------------------------------------------------------------------------------------------------
 
@@ -208,7 +214,7 @@ class Shapes:
         return found
 
     def meets(self, dims: Dims, one: int, two: int) -> bool | None:
-        """Whether two indices name the same axis; None where that hangs on the rank."""
+        """Return whether two indices name the same axis; None if that depends on an unknown rank."""
         if (one < 0) == (two < 0):
             return one == two
         front, back = max(one, two), min(one, two)
@@ -218,12 +224,12 @@ class Shapes:
         return False if front - back < self.least(dims) else None
 
     def axis(self, dims: Dims, i: int) -> Mono | None:
-        """The length of one axis; None where the text doesn't say which one or how long."""
+        """Return the length of an axis; None if the axis or its length is unknown."""
         if not -MOST_AXES <= i < MOST_AXES:
             return None
         match dims:
             case Free(number=number):
-                return self._of_free(number, i)
+                return self._in_free(number, i)
             case Exact(lengths=lengths):
                 return lengths[i] if -len(lengths) <= i < len(lengths) else None
             case Changed(base=base, at=at):
@@ -239,10 +245,10 @@ class Shapes:
                     return None
                 return self.axis(base, two if first else one if second else i)
 
-    def _of_free(self, number: int, i: int) -> Mono | None:
+    def _in_free(self, number: int, i: int) -> Mono | None:
         rank, least = self.ranks[number]
         needed = i + 1 if i >= 0 else -i
-        if rank == _DOUBT or needed > MOST_AXES:
+        if rank == _CONTRADICTED or needed > MOST_AXES:
             return None
         if rank is not None:
             return self._new_axis(number, i if i < 0 else i - rank) if needed <= rank else None
@@ -259,7 +265,7 @@ class Shapes:
         )
 
     def _before_loss(self, base: Dims, axes: tuple[int, ...], i: int) -> int | None:
-        """Where an axis was before others were dropped."""
+        """Return the index of an axis in the base, before axes were dropped; None if it is unknown."""
         rank = self.rank(base)
         if rank is not None:
             gone = {a % rank for a in axes if -rank <= a < rank}
@@ -292,18 +298,18 @@ class Shapes:
         return self.axis(base, i if i < at else i - 1)
 
     def lengths(self, dims: Dims) -> tuple[Mono | None, ...] | None:
-        """The lengths of all axes; None where the number of axes isn't known."""
+        """Return the lengths of all axes; None if the rank is unknown."""
         rank = self.rank(dims)
         return None if rank is None else tuple(self.axis(dims, i - rank) for i in range(rank))
 
     # --- lengths -----------------------------------------------------------------------------------------------------
 
     def find(self, length: Mono) -> Mono:
-        """The one length by which all lengths that are equal to this one are known."""
+        """Return the representative of all lengths that are known to equal this one."""
         while length in self.same:
             length = self.same[length]
         if len(length.factors) > 1 or (length.factors and length.coef != 1):
-            parts = [(f, self.find(Mono(1.0, (Factor(f.atom, ONCE),)))) for f in length.factors if f.power == 1]
+            parts = [(f, self.find(mono_of(f.atom))) for f in length.factors if f.power == 1]
             if len(parts) == len(length.factors) <= 4:
                 whole = Mono(length.coef)
                 for _, part in parts:
@@ -312,7 +318,7 @@ class Shapes:
         return length
 
     def unite(self, one: Mono | None, two: Mono | None) -> bool:
-        """Note that two lengths are equal; False if they can't be."""
+        """Record that two lengths are equal; return False if they can't be."""
         if one is None or two is None:
             return True
         a, b = self.find(one), self.find(two)
@@ -329,7 +335,7 @@ class Shapes:
         return True
 
     def learn_features(self, *lengths: Mono | None) -> None:
-        """Note that features have these lengths."""
+        """Record that axes of features have these lengths."""
         self.features |= {self.find(n) for n in lengths if n is not None and self.find(n) != ONE_LONG}
 
     def are_features(self, length: Mono | None) -> bool:
@@ -339,7 +345,7 @@ class Shapes:
         return one is not None and two is not None and self.find(one) == self.find(two)
 
     def differ(self, one: Mono | None, two: Mono | None) -> bool:
-        """Two numbers, or two axes of one tensor."""
+        """Return whether two lengths are different numbers or belong to different axes of a tensor."""
         if one is None or two is None:
             return False
         a, b = self.find(one), self.find(two)
@@ -351,12 +357,12 @@ class Shapes:
         return any(self.meets(Free(n), i, theirs[n]) is False for n, i in self.axes.get(a, ()) if n in theirs)
 
     def name(self, length: Mono | None, name: str) -> None:
-        """What the text calls a length; the first name stays."""
+        """Record the name of a length in the text, unless it has one."""
         if length is not None and name.strip("_"):
             self.names.setdefault(self.find(length), name)
 
     def meet(self, mono: Mono, dims: Dims, other: Dims) -> None:
-        """Note what the statistics in `mono` are set against, where they are nothing else: no norm, no unknown step."""
+        """Record the shape with which statistics are combined, unless `mono` has other data or unknown steps."""
         plain = {f.atom for f in mono.factors if not bears_stat(f.atom)}
         if any(map(bears_data, plain)) or any(isinstance(f.atom, Through) for f in mono.factors):
             return
@@ -370,7 +376,7 @@ class Shapes:
     # --- two tensors in one operation --------------------------------------------------------------------------------
 
     def join(self, a: Dims, b: Dims) -> Dims:
-        """The shape of what is computed from both, element by element."""
+        """Return the shape of an elementwise operation on two tensors."""
         if b in (a, SCALAR):
             return a
         if a == SCALAR:
@@ -380,7 +386,7 @@ class Shapes:
             return self._both_known(a, b, known[0], known[1])
         if known[0] is not None or known[1] is not None:
             return self._one_known(b, a) if known[1] is None else self._one_known(a, b)
-        return self._of_one(a, b) or self._of_one(b, a) or self.free(max(self.least(a), self.least(b)))
+        return self._of_reduction(a, b) or self._of_reduction(b, a) or self.free(max(self.least(a), self.least(b)))
 
     def _both_known(self, a: Dims, b: Dims, rank: int, other: int) -> Dims:
         if rank < other:
@@ -393,7 +399,7 @@ class Shapes:
         return a if found == mine else Exact(tuple(found))
 
     def aligned(self, one: Mono | None, two: Mono | None) -> Mono | None:
-        """The length of an axis that two tensors share; both are equal unless one is 1."""
+        """Return the length of an axis of two broadcast tensors, and unite its lengths unless one is 1."""
         for a, b in ((one, two), (two, one)):
             if a is not None and self.find(a) == ONE_LONG:
                 return b
@@ -406,7 +412,7 @@ class Shapes:
         return one
 
     def _one_known(self, a: Dims, b: Dims) -> Dims:
-        """Of `b` all axes are known."""
+        """Return the shape of an elementwise operation if only the rank of `b` is known."""
         rank = self.rank(b) or 0
         if self.least(a) < rank:
             tail = tuple((i, length) for i in range(-rank, 0) if (length := self.axis(b, i)) not in (None, ONE_LONG))
@@ -419,10 +425,10 @@ class Shapes:
                 changed.append((i, found))
         return Changed(a, tuple(changed)) if changed else a
 
-    def _of_one(self, a: Dims, b: Dims) -> Dims | None:
-        """`a`, where `b` is what a reduction of it leaves."""
-        base, under = _peeled(a), _peeled(b)
-        if isinstance(under, Gone) and a == base and _peeled(under.base) == base:
+    def _of_reduction(self, a: Dims, b: Dims) -> Dims | None:
+        """Return `a` if `b` is a reduction of it, else None."""
+        base, under = _unchanged_base(a), _unchanged_base(b)
+        if isinstance(under, Gone) and a == base and _unchanged_base(under.base) == base:
             return a
         if base != under or a == b:
             return None
@@ -431,10 +437,10 @@ class Shapes:
         return None
 
     def fits(self, small: Dims, large: Dims) -> bool | None:
-        """Whether a tensor broadcasts against another without growing it, its axes along the same axes."""
+        """Return whether `small` broadcasts to the shape `large` without changing it; None if that is unknown."""
         ours, theirs = self.lengths(small), self.lengths(large)
         if ours is None or theirs is None:
-            return True if small == large or (self._of_one(large, small) == large and not _lossy(small)) else None
+            return True if small == large or (self._of_reduction(large, small) == large and not _drops(small)) else None
         if len(ours) > len(theirs):
             return None
         pairs = list(zip(reversed(ours), reversed(theirs), strict=False))
@@ -443,8 +449,8 @@ class Shapes:
         return True if all(self.equal(a, ONE_LONG) or self.equal(a, b) for a, b in pairs) else None
 
 
-def _more(dims: Dims) -> int:
-    """How many axes a step adds."""
+def _added_axes(dims: Dims) -> int:
+    """Return the number of axes that a step adds (negative: removes)."""
     match dims:
         case Gone(axes=axes):
             return -len(axes)
@@ -457,7 +463,7 @@ def _one_sided(axes: tuple[int, ...]) -> bool:
     return len({a < 0 for a in axes}) == 1
 
 
-def _peeled(dims: Dims) -> Dims:
+def _unchanged_base(dims: Dims) -> Dims:
     while isinstance(dims, Changed):
         dims = dims.base
     return dims
@@ -471,7 +477,7 @@ def _changed_axes(dims: Dims) -> list[tuple[int, Mono | None]]:
     return found
 
 
-def _lossy(dims: Dims) -> bool:
+def _drops(dims: Dims) -> bool:
     while not isinstance(dims, Free | Exact):
         if isinstance(dims, Gone):
             return True

@@ -1,4 +1,4 @@
-"""Dtypes as far as a text tells them: INPUT and PARAM may be a half, WEAK is a Python number."""
+"""Symbolic dtypes and their promotion; INPUT and PARAM may be fp16 or bf16, WEAK is that of a Python number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class DType(Enum):
-    INPUT = "input"  # whatever the caller passes: fp16, bf16 or fp32
+    INPUT = "input"  # the dtype of the caller's tensors: fp16, bf16 or fp32
     PARAM = "param"  # the dtype of the module's parameters
     FP16 = "fp16"
     BF16 = "bf16"
@@ -18,7 +18,7 @@ class DType(Enum):
 
     @property
     def wide(self) -> bool:
-        """Is the dtype certainly fp32 or wider?"""
+        """Whether the dtype is certainly fp32 or wider."""
         return self in (DType.FP32, DType.FP64)
 
 
@@ -41,7 +41,7 @@ _WEIGHT = [DType.WEAK, DType.INT, DType.UNKNOWN, DType.FP16, DType.BF16, DType.P
 
 
 def promote(left: DType, right: DType) -> DType:
-    """The dtype of an operation on two tensors, as torch promotes (numbers are weak, fp32 wins over halves)."""
+    """Return the dtype of an operation on two tensors, as torch promotes (WEAK gives way, fp32 wins over fp16)."""
     if left is right:
         return left
     for wide in (DType.FP64, DType.FP32):

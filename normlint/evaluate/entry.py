@@ -1,4 +1,4 @@
-"""Where evaluation begins, and with what: a symbol for each parameter."""
+"""The entries at which evaluation begins, and the symbols for their parameters."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from normlint.text.frozen import dataclass
 
 @dataclass(frozen=True)
 class Entry:
-    """Where evaluation begins: a method of a class, a function, or the statements of the unit itself."""
+    """A start of evaluation: a method of a class, a function, or the module's own statements."""
 
     qualname: str
     span: Span
     function: FunctionRef | None
     cls: ClassRef | None = None
     block: s.Block = ()
-    called: bool = False  # somebody in the text calls it: its inputs are judged there
-    vector: bool = False  # vmapped: its inputs have one axis
-    fallback: bool = False  # only of interest where no other entry gets there
-    use: Use | None = None  # by its callers
-    wide: str = ""  # the number of its constructor that is the last length of what they pass
+    called: bool = False  # the text calls it, so that the dtype of its inputs is unknown
+    vector: bool = False  # vmapped, so that its inputs have one axis
+    fallback: bool = False  # only evaluated if no other entry reaches it
+    use: Use | None = None  # how its class is called
+    wide: str = ""  # the constructor's parameter that is the last length of its input
 
 
 def made_with(m: Machine, init: FunctionRef) -> Arguments:
-    """A symbol for every parameter of a constructor."""
+    """Return a symbol for each parameter of a constructor."""
     params = init.node.params[1:]
-    return Args((), {p.name: Given(symbol(m, p), p.span) for p in params if not p.star}, more=_open(params))
+    return Args((), {p.name: Given(symbol(m, p), p.span) for p in params if not p.star}, more=_takes_keywords(params))
 
 
 def symbol(m: Machine, param: s.Parameter) -> Value:
-    """What a constructor's parameter stands for: a number or a flag, with its default."""
+    """Return an unknown number or flag for a constructor's parameter, with its default."""
     default = param.default
     if isinstance(param.annotation, s.Name):
         config = m.lookup(m.globals, param.annotation.id)
@@ -61,18 +61,18 @@ _NUMBERS = ("int", "float", "bool", "str", "Size", "List", "Tuple", "tuple", "li
 
 
 def symbolic(m: Machine, ref: FunctionRef, *, bound: bool) -> Arguments:
-    """A value for each parameter of an entry."""
+    """Return a value for each parameter of an entry."""
     keywords: dict[str, Given] = {}
     params = ref.node.params[1:] if bound else ref.node.params
     for number, param in enumerate(params):
         if not param.star:
             value = _argument(m, param, function=not bound, first=number == 0)
             keywords[param.name] = Given(value, param.span)
-    return Args((), keywords, more=_open(params))
+    return Args((), keywords, more=_takes_keywords(params))
 
 
-def _open(params: Sequence[s.Parameter]) -> bool:
-    """Whether others than those that are named may be passed."""
+def _takes_keywords(params: Sequence[s.Parameter]) -> bool:
+    """Return whether unknown keywords may be passed."""
     return any(p.star == "**" for p in params)
 
 
@@ -85,7 +85,7 @@ def _argument(m: Machine, param: s.Parameter, *, function: bool, first: bool) ->
     default = param.default.value if isinstance(param.default, s.Literal) else None
     if isinstance(default, str):
         return Opaque(f"{param.name}={default}")
-    sized = low in SIZES and low != "features" and not first  # what comes first is what is normalised
+    sized = low in SIZES and low != "features" and not first  # the first parameter is the normalised tensor
     counted = isinstance(default, bool | int | float) or isinstance(param.default, s.Unary | s.Binary)
     if "eps" in low or sized or numeric or counted:
         return symbol(m, param)
@@ -97,10 +97,10 @@ def _argument(m: Machine, param: s.Parameter, *, function: bool, first: bool) ->
 
 
 def received(ref: FunctionRef, receiver: Value) -> FunctionRef:
-    """A method of what receives it."""
+    """Return a method bound to its receiver."""
     return FunctionRef(ref.node, ref.env, ref.qualname, ref.owner, receiver)
 
 
 def is_bare_method(ref: FunctionRef) -> bool:
-    """A function that stands alone, but was written for a class."""
+    """Return whether the first parameter of a function is `self`."""
     return bool(ref.node.params) and ref.node.params[0].name == "self"

@@ -1,4 +1,4 @@
-"""Expressions to values. What has no meaning here is opaque; nothing raises."""
+"""Evaluate expressions symbolically; an expression that isn't modelled gives an opaque value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from normlint.evaluate.ops import contractions, measured, pieces
 from normlint.evaluate.ops.powers import raise_to
 from normlint.evaluate.ops.shaping import shaped_operator
 from normlint.evaluate.ops.table import Bound
-from normlint.evaluate.truth import describe, truth
+from normlint.evaluate.statements import bind_target
+from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
     MOST_TEXT,
     AxesOf,
@@ -41,13 +42,11 @@ from normlint.text.marks import any_reduction
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
 
-__all__ = ["EVALUATE", "truth"]
-
 ASSUMED = {
     "torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "math": "math", "np": "numpy", "einops": "einops",
     "rearrange": "einops.rearrange",
 }  # fmt: skip
-MOST_ITEMS = 8  # of a comprehension
+MOST_ITEMS = 8  # iterations of a comprehension
 BUILTINS = frozenset(
     (
         "print len float int max min abs sum tuple list range getattr hasattr setattr isinstance type super bool "
@@ -70,7 +69,7 @@ def _name(m: Machine, env: Env, node: s.Name) -> Value:
 
 
 def _free(node: s.Name) -> Value:
-    """A name that a snippet leaves to its reader: a size, an eps, else a tensor."""
+    """Return the value of a free name of a snippet: `self`, a size, an eps, or else a tensor."""
     if node.id == "self":
         return Defined(Instance(None), "self")
     low = node.id.lower()
@@ -100,19 +99,19 @@ def _binary(m: Machine, env: Env, node: s.Binary) -> Value:
 
 
 def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
-    """`left op right`."""
+    """Return the value of `left op right`."""
     texts = [v.value for v in (left, right) if isinstance(v, Constant) and isinstance(v.value, str)]
     if op == "+" and len(texts) == 2:
         return _text(texts)
     if isinstance(left, Shape) and isinstance(right, Tup) and op == "+":
-        left = Tup((left,))  # as `(*shape, 1)` stands for
+        left = Tup((left,))  # shape + (1,) is (*shape, 1)
     if isinstance(left, Tup) and isinstance(right, Tup) and op == "+":
         return tup(left.items + right.items)
     if isinstance(left, Tup) and op == "*":
         times = right.number if isinstance(right, Product) else None
         sole = right.sole.atom if isinstance(right, Product) and right.sole else None
         if times is None and isinstance(sole, Size | Scalar) and left.items == (Constant(None),):
-            return left  # as many new axes as something has lengths: one, as for a shape of one length
+            return left  # one new axis for each length of a shape, which is taken to have one
         return tup(left.items * int(times)) if times is not None and 0 <= times <= 16 else Opaque("list")
     if not (isinstance(left, Product) or isinstance(right, Product)):
         return Opaque(m.module.source(span)[:80])
@@ -162,8 +161,8 @@ def _unary(m: Machine, env: Env, node: s.Unary) -> Value:
     return Opaque(f"{node.op}{value.text}") if isinstance(value, Opaque) else value
 
 
-def _test(m: Machine, env: Env, node: s.Compare) -> Value:
-    """A comparison as a value: of tensors a mask, else the outcome on this path."""
+def _compare(m: Machine, env: Env, node: s.Compare) -> Value:
+    """Evaluate a comparison: a mask for tensors, else the outcome on this path."""
     values = [m.eval(env, node.left), *(m.eval(env, e) for _, e in node.rights)]
     tensors = tuple(v for v in values if isinstance(v, Product) and v.tensor)
     ops = {op for op, _ in node.rights}
@@ -181,19 +180,19 @@ def _test(m: Machine, env: Env, node: s.Compare) -> Value:
 
 
 def _preferred_result(m: Machine) -> bool | None:
-    """The outcome that the test would have which called this function."""
+    """Return the result that the test which called this function prefers; None for either."""
     prefer, frame = m.ctx.prefer_result
     return prefer if frame == len(m.frames) else None
 
 
 def _logic(m: Machine, env: Env, node: s.Logic) -> Value:
-    """`a or b` as a value: a where the test says so."""
+    """Evaluate `a or b` or `a and b` as the operand that the outcomes on this path select."""
     for one, following in pairwise(node.values):
         value = m.eval(env, one)
         if node.op == "or" and isinstance(value, Product) and not value.tensor:
             other = m.eval(env, following)
             if isinstance(other, Product) and other.number == 0:
-                return value  # a number or else 0 is that number
+                return value  # n or 0 is n
         if m.truth(env, one) == (node.op == "or"):
             return value
     return m.eval(env, node.values[-1])
@@ -233,12 +232,12 @@ def _walrus(m: Machine, env: Env, node: s.Walrus) -> Value:
 
 
 def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
-    """A list or dict of known items, what becomes of each part of a tensor, or axes that are counted."""
+    """Evaluate a comprehension as a list or dict of known items, the parts of a tensor, or axes from the end."""
     iterable = m.eval(env, node.clauses[0].iterable)
     first = node.clauses[0]
     plain = len(node.clauses) == len(node.elements) == 1 and not first.conditions and isinstance(first.target, s.Name)
     if plain and isinstance(iterable, Shape) and getattr(node.elements[0], "id", "") == getattr(first.target, "id", ""):
-        return iterable  # its items, one by one
+        return iterable  # [n for n in x.shape]
     scopes, parts = _scopes(m, env, node, iterable)
     known = bool(scopes) and node.kind != "async"
     rows = [
@@ -258,9 +257,7 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
 
 
 def _scopes(m: Machine, env: Env, node: s.Comprehension, first: Value) -> tuple[list[Env], bool]:
-    """A scope for each turn, and whether one stands for all parts of a tensor; none where its items aren't known."""
-    from normlint.evaluate.statements import bind_target
-
+    """Return a scope for each iteration (none if unknown), and whether one stands for all parts of a tensor."""
     scopes, parts = [env], False
     for clause in node.clauses:
         inner: list[Env] = []
@@ -281,9 +278,7 @@ def _scopes(m: Machine, env: Env, node: s.Comprehension, first: Value) -> tuple[
 
 
 def _unknown_scope(m: Machine, env: Env, node: s.Comprehension, iterable: Value) -> Env:
-    """Where the elements are evaluated once, with items of which nothing is known."""
-    from normlint.evaluate.statements import bind_target
-
+    """Return a scope in which the targets of a comprehension are unknown items."""
     scope = Env(parent=env)
     for clause in node.clauses:
         bind_target(m, scope, clause.target, scalar("index") if _is_range(iterable) else Opaque("item"))
@@ -297,7 +292,7 @@ def _is_range(value: Value) -> bool:
 
 
 def _negative(element: Product) -> bool:
-    """-i, -(i + 1), -1 - i: axes counted from the end."""
+    """Return whether an element like -i, -(i + 1) or -1 - i is an axis counted from the end."""
     return element.mono.coef < 0 or "-" in describe(element)[:3]
 
 
@@ -309,7 +304,6 @@ def _lambda(m: Machine, env: Env, node: s.Lambda) -> Value:
 
 
 def _mapping(m: Machine, env: Env, node: s.Mapping) -> Value:
-    """A dict."""
     held = Dict()
     for key, item in node.items:
         name = m.eval(env, key) if key is not None else None
@@ -324,27 +318,27 @@ def _mapping(m: Machine, env: Env, node: s.Mapping) -> Value:
 
 
 def _text(parts: list[str]) -> Value:
-    """Strings put together; unknown where that is longer than any name."""
+    """Return the concatenation of strings; an opaque value if it is too long."""
     return Constant("".join(parts)) if sum(map(len, parts)) <= MOST_TEXT else Opaque("str")
 
 
 def _joined(m: Machine, env: Env, node: s.Joined) -> Value:
-    """An f-string, whose text is known where it holds strings alone."""
+    """Evaluate an f-string, whose text is known if all fields are strings."""
     fields = [part for part in node.parts if isinstance(part, s.Field)]
     held = {id(f): m.eval(env, f.value) for f in fields if not f.format and not f.conversion}
     parts = [part if isinstance(part, str) else getattr(held.get(id(part)), "value", None) for part in node.parts]
     texts = [part for part in parts if isinstance(part, str)]
     if len(texts) == len(parts):
         return _text(texts)
-    return _left_out(m, env, node, (e for f in fields for e in (f.value, f.format) if e is not None))
+    return _unmodelled(m, env, node, (e for f in fields for e in (f.value, f.format) if e is not None))
 
 
 def _other(m: Machine, env: Env, node: s.Other) -> Value:
-    return _left_out(m, env, node, node.children)
+    return _unmodelled(m, env, node, node.children)
 
 
-def _left_out(m: Machine, env: Env, node: s.Expr, parts: Iterable[s.Expr]) -> Value:
-    """The unknown value of an expression that isn't modelled; its parts are still evaluated."""
+def _unmodelled(m: Machine, env: Env, node: s.Expr, parts: Iterable[s.Expr]) -> Value:
+    """Evaluate the parts of an expression that isn't modelled, and return an opaque value."""
     for part in parts:
         m.flow(m.eval(env, part), part.span)
     return Opaque(m.module.source(node.span)[:80], node.span)
@@ -352,7 +346,7 @@ def _left_out(m: Machine, env: Env, node: s.Expr, parts: Iterable[s.Expr]) -> Va
 
 EVALUATE: dict[type[Any], Callable[[Any, Env, Any], Value]] = {
     s.Name: _name, s.Literal: _literal, s.Attribute: _attribute, s.Call: _call, s.Binary: _binary, s.Unary: _unary,
-    s.Compare: _test, s.Logic: _logic, s.IfExpr: _if_expr, s.Subscript: subscripts.subscript, s.Slice: _slice,
+    s.Compare: _compare, s.Logic: _logic, s.IfExpr: _if_expr, s.Subscript: subscripts.subscript, s.Slice: _slice,
     s.Sequence: _sequence, s.Mapping: _mapping, s.Starred: _starred, s.Walrus: _walrus, s.Comprehension: _comprehension,
     s.Lambda: _lambda, s.Joined: _joined, s.Other: _other,
 }  # fmt: skip

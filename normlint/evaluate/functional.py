@@ -1,4 +1,4 @@
-"""Python's functions that combine values or call others: operator, functools, math and builtins over known items."""
+"""Evaluate functions over several values, such as sum, map, zip and functools.reduce, and operators as functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def operator_of(name: str) -> tuple[str, bool] | None:
-    """`__rmul__` → ("*", operands the other way round)."""
+    """Return the operator of a special method and whether its operands are swapped: ("*", True) for `__rmul__`."""
     bare = name[2:-2] if name.startswith("__") and name.endswith("__") else ""
     for word, swapped in ((bare, False), (bare[1:] if bare[:1] == "r" else "", True)):
         if word in s.OPERATORS:
@@ -48,7 +48,7 @@ def operator_of(name: str) -> tuple[str, bool] | None:
 
 
 def call(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
-    """A call of one of these functions whose arguments are known; None for all others."""
+    """Return the value of a call of one of these functions with known arguments; None for any other call."""
     owner, _, name = dotted.partition(".")
     if args.rest or args.more:
         return None
@@ -65,7 +65,7 @@ def call(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
     return _by_python(m, run, values, args, span) if found is None and run is not None else found
 
 
-# --- Python's own functions, which are run on the values as they are -------------------------------------------------
+# --- functions of Python that are run on the values ------------------------------------------------------------------
 
 MOST_ITEMS: Final = 64
 _PYTHON: Final[dict[str, Callable[..., Any]]] = {
@@ -79,61 +79,61 @@ _PYTHON: Final[dict[str, Callable[..., Any]]] = {
 def _by_python(
     m: Machine, run: Callable[..., Any], values: Sequence[Value], args: Arguments, span: Span
 ) -> Value | None:
-    """What the function makes of lists whose items are known; None where it asks for what isn't."""
+    """Return the result of running a function on known items; None if it needs something unknown."""
     try:
-        given = [_out(m, value, span) for value in values]
+        given = [_to_python(m, value, span) for value in values]
         if run in (map, filter, functools.reduce):
-            given[0] = _calling(m, values[0], span)
-        result = run(*given, **{name: _out(m, g.value, span) for name, g in args.keywords.items()})
-        return _back(result)
+            given[0] = _as_function(m, values[0], span)
+        result = run(*given, **{name: _to_python(m, g.value, span) for name, g in args.keywords.items()})
+        return _from_python(result)
     except (TypeError, ValueError, IndexError, StopIteration, AttributeError):
         return _of_lengths(m, run, values, span)
 
 
 def _of_lengths(m: Machine, run: Callable[..., Any], values: Sequence[Value], span: Span) -> Value | None:
-    """The same of a shape whose rank isn't known: what it makes of the lengths of tensors of several sizes."""
+    """Return the length that a function selects from a shape of unknown rank, found by numbers in several sizes."""
     shape = next((v for v in values if isinstance(v, Shape)), None)
     if shape is None:
         return None
     try:
         seen = worlds.worlds(m.ctx)
-        given = [[w.value(v) if isinstance(v, Shape) else _out(m, v, span) for v in values] for w in seen]
-        return worlds.as_length(m.ctx, seen, shape.of, [_back(run(*one)) for one in given])
+        given = [[w.value(v) if isinstance(v, Shape) else _to_python(m, v, span) for v in values] for w in seen]
+        return worlds.as_length(m.ctx, seen, shape.of, [_from_python(run(*one)) for one in given])
     except (*worlds.FAILS, StopIteration):
         return None
 
 
-def _out(m: Machine, value: Value, span: Span) -> Any:
-    """A value as Python's functions take it: a list, a number, a function; a tensor is just an object."""
+def _to_python(m: Machine, value: Value, span: Span) -> Any:
+    """Return a value for Python's functions: a list, a number, a constant, a function, or else the value itself."""
     items = items_of(m, value)
     if items is not None:
-        return [_out(m, item, span) if isinstance(item, Tup) else item for item in items]
+        return [_to_python(m, item, span) if isinstance(item, Tup) else item for item in items]
     if isinstance(value, Product) and value.number is not None:
         return value.number if value.whole is None else value.whole
     if isinstance(value, Constant):
         return value.value
     if isinstance(value, Defined | Path | Method):
-        return _calling(m, value, span)
+        return _as_function(m, value, span)
     return value
 
 
-def _calling(m: Machine, function: Value, span: Span) -> Callable[..., Value]:
-    return lambda *given: m.call(function, Args(tuple(Given(_back(one), span) for one in given)), span)
+def _as_function(m: Machine, function: Value, span: Span) -> Callable[..., Value]:
+    return lambda *given: m.call(function, Args(tuple(Given(_from_python(one), span) for one in given)), span)
 
 
-def _back(result: Any) -> Value:
-    """What Python made of values, as a value."""
+def _from_python(result: Any) -> Value:
+    """Return a result of Python's functions as a value."""
     if isinstance(result, bool | str | None):
         return Constant(result)
     if isinstance(result, int | float):
         return number(float(result))
     if isinstance(result, Iterator | list | tuple):
-        return tup(tuple(_back(one) for one in islice(result, MOST_ITEMS)))
+        return tup(tuple(_from_python(one) for one in islice(result, MOST_ITEMS)))
     return cast("Value", result)
 
 
 def items_of(m: Machine, value: Value) -> tuple[Value, ...] | None:
-    """What a loop over a value meets, where all of it is known."""
+    """Return the items of a loop over a value; None if they aren't known."""
     match value:
         case Tup(items=items):
             return items
@@ -153,12 +153,12 @@ def items_of(m: Machine, value: Value) -> tuple[Value, ...] | None:
 
 
 def several(value: Value) -> Value:
-    """What is unpacked, or made a tuple: of what isn't read the length is unknown; it is no number."""
+    """Return the value of `tuple(value)`, which for an unknown number is an opaque tuple."""
     return Opaque("tuple") if isinstance(value, Product) and not value.tensor else value
 
 
 def product(items: Sequence[Value]) -> Product:
-    """The product of all items."""
+    """Return the product of all items."""
     result = number(1.0)
     for item in items:
         one = algebra.as_product(item, NOWHERE)
@@ -167,7 +167,7 @@ def product(items: Sequence[Value]) -> Product:
 
 
 def _sum(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    """The value of Python's `sum(…)`; None where the items aren't known or are no tensors and numbers."""
+    """Return the value of Python's `sum(…)`; None if the items aren't known numbers and tensors."""
     one = pieces.each(m.ctx, values[0], span)
     start = [*values[1:], *(g.value for name, g in args.keywords.items() if name == "start")]
     items = items_of(m, values[0])
@@ -189,14 +189,14 @@ def _sum(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value 
 
 
 def _prod(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    """math.prod(x.shape[1:]) is a count, but of which axes isn't followed."""
+    """Evaluate `math.prod` of known items as their product, else as an unknown number."""
     items = items_of(m, values[0])
     known = items and all(isinstance(i, Product) for i in items)
     return product(items) if items and known else scalar(m.module.source(span)[:80])
 
 
 def _reduce(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    """functools.reduce(f, items, first) over the parts of a tensor."""
+    """Evaluate functools.reduce(f, items, start) over the parts of a tensor as a sum; None if it is none."""
     one = pieces.each(m.ctx, values[1], span) if 1 < len(values) < 4 else None
     start = values[2] if len(values) > 2 else number(0.0)
     if one is None or not isinstance(start, Product):
@@ -207,12 +207,12 @@ def _reduce(m: Machine, values: list[Value], args: Arguments, span: Span) -> Val
 
 
 def so_far(value: Product, span: Span, name: str) -> Product:
-    """What stands for all that a loop has left in a name before one more turn."""
+    """Return a placeholder for the value of a name before an iteration of a loop."""
     return replace(algebra.opaque(f"so far {name}", (), span, pure=False), dtype=value.dtype)
 
 
 def added_up(m: Machine, start: Product, after: Value, mark: Product, one: Value, span: Span) -> Product | None:
-    """What a loop over the parts of a tensor leaves that adds something of each part to what it has so far."""
+    """Return the total after a loop that adds something of each part of a tensor to `mark`; None if it doesn't."""
     sole = after.sole if isinstance(after, Product) else None
     args = sole.atom.args if sole and isinstance(sole.atom, Apply) and sole.atom.name == "+" else ()
     rest = [a for a in args if a != mark.mono]
@@ -227,24 +227,24 @@ def added_up(m: Machine, start: Product, after: Value, mark: Product, one: Value
 
 
 def _map(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    """map(f, x.chunk(2)): what becomes of each part."""
-    part = _each(m, values[1:], span)
+    """Evaluate a map over the parts of tensors, as in map(f, x.chunk(2))."""
+    part = _parts_of(m, values[1:], span)
     return None if part is None else Pieces(m.call(values[0], Args(tuple(Given(v, span) for v in part)), span))
 
 
-def _each(m: Machine, values: list[Value], span: Span) -> tuple[Value, ...] | None:
-    """One item of a loop over the parts of several tensors, taken apart side by side."""
+def _parts_of(m: Machine, values: list[Value], span: Span) -> tuple[Value, ...] | None:
+    """Return the items of a simultaneous loop over the parts of several tensors; None if one isn't known."""
     found = [pieces.each(m.ctx, value, span) for value in values]
     return tuple(v for v in found if v is not None) if found and None not in found else None
 
 
 def _zip(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    part = _each(m, values, span)
+    part = _parts_of(m, values, span)
     return None if part is None else Pieces(Tup(part))
 
 
 def _extreme(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    """The largest or smallest of numbers; of what isn't known, a number."""
+    """Evaluate max or min with unknown values as an unknown number; None if all are known."""
     items = (items_of(m, values[0]) if len(values) == 1 else None) or values
     if args.keywords or all(isinstance(v, Product) and v.number is not None for v in items):
         return None
@@ -252,14 +252,14 @@ def _extreme(m: Machine, values: list[Value], args: Arguments, span: Span) -> Va
 
 
 def _vmap(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    """torch.vmap(f, in_dims, out_dims): a function that waits for tensors."""
+    """Evaluate torch.vmap(f, in_dims, out_dims) as a partial function."""
     given = [args.keywords.get(name) for name in ("in_dims", "out_dims")]
     dims = [values[i] if len(values) > i else one.value if one else number(0.0) for i, one in enumerate(given, 1)]
     return Defined(Partial(Path("torch.vmap.called"), Args(tuple(Given(v, span) for v in (values[0], *dims)))), "vmap")
 
 
-def _mapped(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    """What the function makes of each part along the first axis, stacked along the first."""
+def _call_vmapped(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
+    """Evaluate a call of a vmapped function along the first axis; None for any other axis."""
     function, dims, out, *tensors = values
     axes = dims.items if isinstance(dims, Tup) else [dims] * len(tensors)
     parts = [
@@ -277,14 +277,14 @@ def _mapped(m: Machine, values: list[Value], args: Arguments, span: Span) -> Val
     return measured.note(m.ctx, "stack", {"tensors": Pieces(one)}, made)
 
 
-def _getter(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
-    """torch.broadcast_tensors(a, b): the tensors in one shape."""
+def _broadcast(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
+    """Evaluate torch.broadcast_tensors(a, b) as its tensors."""
     return tup(tuple(values)) if all(isinstance(v, Product) for v in values) else None
 
 
 _FUNCTIONS: dict[str, Callable[[Machine, list[Value], Arguments, Span], Value | None]] = {
     "builtins.sum": _sum, "builtins.map": _map, "builtins.zip": _zip,
     "builtins.max": _extreme, "builtins.min": _extreme, "functools.reduce": _reduce, "math.prod": _prod,
-    "numpy.prod": _prod, "torch.vmap": _vmap, "torch.func.vmap": _vmap, "torch.vmap.called": _mapped,
-    "torch.broadcast_tensors": _getter,
+    "numpy.prod": _prod, "torch.vmap": _vmap, "torch.func.vmap": _vmap, "torch.vmap.called": _call_vmapped,
+    "torch.broadcast_tensors": _broadcast,
 }  # fmt: skip

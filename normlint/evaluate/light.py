@@ -29,7 +29,7 @@ from normlint.evaluate.origins import (
     pure,
 )
 
-_OF_FEW: Final = 4  # statistics under the root of one norm
+_OF_FEW: Final = 4  # statistics under one root
 
 
 def function_of(body: Sequence[ast.stmt]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -236,7 +236,7 @@ class _Walk(Expressions):
         env = made.env | bound(made.node.args, args, self.defaults(made) | dict(named))
         known, key = self.seen.followed, (made.node, tuple(env.items()))
         if key not in known and len(known) < MOST_FOLLOWED:
-            known[key] = NOTHING  # to itself
+            known[key] = NOTHING  # for recursive calls
             known[key] = result_of(made.node, env, self.text, self.seen, self.depth + 1)
         return known[key] if key in known else mix([*args, *named.values()])
 

@@ -106,7 +106,7 @@ class Expressions:
         if name in SAME:
             return value
         if (kept := self.env.get(f".{name}")) is not None and (kept.stats or kept.bare):
-            return kept  # of an object that was made here
+            return kept  # an attribute that this function has set
         if not value.bare and not value.stats:
             return Value(frozenset((f"*.{name}",)), made=(name,)) if not library(base) else Value(made=(name,))
         part = item_of(value, name)
@@ -267,7 +267,7 @@ class Expressions:
             self.seen.read.add(name)
             value = join((self.text.attribute(name), self.env.get(f".{name}", NOTHING)))
             given = self.local(Called("self", name, False), args, named)
-            if given is None and above and name == "forward":  # of torch's own norm, perhaps
+            if given is None and above and name == "forward":  # perhaps the forward of a torch norm
                 self.seen.met = True
             if given is not None or not value.made:
                 return given if given is not None else self.unknown(node, args, named)
@@ -276,7 +276,7 @@ class Expressions:
             given = self.local(Called(base.id, name, False), args, named)
             if given is not None:
                 return given
-            if any(v is not NOTHING for v in (*args, *named.values())):  # a module of functions, as far as one can tell
+            if any(v is not NOTHING for v in (*args, *named.values())):  # presumably an imported module
                 return self.out(node, self.op(name, node, args, named))
         receiver = self.expr(base)
         name = OPERATORS.get(name, name)
@@ -285,7 +285,7 @@ class Expressions:
             given = join((*args, *named.values()))
             if given is not NOTHING:
                 self.bind(base, join((receiver, given)), None)
-            if name in ("append", "extend", "insert"):  # of lists alone
+            if name in ("append", "extend", "insert"):  # methods of lists only
                 return NOTHING
         value = self.op(stripped, node, [receiver, *args], named)
         if stripped != name and isinstance(base, ast.Name | ast.Attribute):
@@ -379,7 +379,7 @@ class Expressions:
         """Return the result of an unknown call: a new value that depends on each statistic among its arguments."""
         every = [v for v in (*args, *named.values()) if v.bare or v.stats]
         handed = [v for v in args if v.made and not v.bare and not v.stats]
-        if handed and every:  # functions that it may call with what else it is given
+        if handed and every:  # functions that it may call with the other arguments
             whole = join(every)
             return join([self.apply(one, node, [whole, whole], {}) for one in handed])
         if name in PASSING:

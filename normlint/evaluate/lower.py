@@ -1,4 +1,4 @@
-"""Python's own parser to our tree, statement by statement."""
+"""Convert statements from Python's `ast` to the tree of `syntax`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from normlint.text.finding import Span
 
 
 def lower(text: str, offset: int = 0, *, later: bool = False, deep: list[Span] | None = None) -> s.Block:
-    """The statements of `text`, with spans that count from `-offset`. Raises SyntaxError.
+    """Return the statements of `text`, which begins at `offset` of the whole text; raise SyntaxError.
 
-    `later`: the bodies of functions only when somebody looks into them. `deep`: takes what is nested too deeply to be
-    followed; it is opaque in the tree.
+    With `later`, bodies of functions are converted when they are first read. The spans of code that is nested too
+    deeply, and opaque in the tree, are appended to `deep`.
     """
     deep = [] if deep is None else deep
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes are not our business
+            warnings.simplefilter("ignore")  # such as those for invalid escapes
             module = ast.parse(text)
         return Lowering(text, offset, deep, later=later).block(module.body)
     except (RecursionError, MemoryError):
@@ -36,7 +36,7 @@ _NAME = re.compile(r"(?:def|class)[ \t\f\\\r\n]+([^\s(:\[\\#]+)")
 
 
 class Lowering(Expressions):
-    """Statements; `_STMT` below says which method."""
+    """The conversion of statements; `_STMT` maps each kind to its method."""
 
     def __init__(self, text: str, offset: int, deep: list[Span], *, later: bool = False) -> None:
         super().__init__(text, offset, deep)
@@ -68,7 +68,7 @@ class Lowering(Expressions):
         return s.Evaluate(self.at(node), value, "del")
 
     def asserts(self, node: ast.Assert) -> s.Stmt:
-        """`if test: pass, else: raise`."""
+        """Convert an assert to `if test: pass` with a raise in `else`."""
         return s.If(self.at(node), self.expr(node.test), (), (s.Raise(self.at(node), self.maybe(node.msg), True),))
 
     def jump(self, node: ast.stmt) -> s.Stmt:
@@ -93,7 +93,7 @@ class Lowering(Expressions):
         return s.Match(self.at(node), self.expr(node.subject), cases)
 
     def pattern(self, node: ast.pattern) -> s.Pattern:
-        """A class with something in its brackets is a kind of its own."""
+        """Convert a pattern; a class pattern with arguments is of the kind "Attributes"."""
         kind, value = type(node).__name__.removeprefix("Match"), None
         match node:
             case ast.MatchValue(value=held) | ast.MatchClass(cls=held, patterns=[], kwd_patterns=[]):
@@ -108,16 +108,16 @@ class Lowering(Expressions):
     def function(self, node: ast.FunctionDef) -> s.Stmt:
         decorators = tuple(self.expr(d) for d in node.decorator_list)
         params, head = self.params(node.args), self.head(node)
-        body = (lambda: self.looked_into(node)) if self.later else self.block(node.body)
+        body = (lambda: self.delayed_body(node)) if self.later else self.block(node.body)
         odd = "async functions" if isinstance(node, ast.AsyncFunctionDef) else _generic(node)
         return s.Function(self.at(node), node.name, params, body, decorators, head, odd)
 
-    def looked_into(self, node: ast.FunctionDef) -> s.Block:
-        """The body, when somebody asks for it."""
+    def delayed_body(self, node: ast.FunctionDef) -> s.Block:
+        """Convert a function's body when it is first read."""
         self.depth = 0
         try:
             return self.block(node.body)
-        except RecursionError:  # who asks is deep down himself
+        except RecursionError:  # the caller's stack is deep
             self.deep.append(self.at(node))
             return ()
 
@@ -129,7 +129,7 @@ class Lowering(Expressions):
         return s.Class(self.at(node), node.name, bases, body, head, keywords, decorated, _generic(node))
 
     def head(self, node: ast.FunctionDef | ast.ClassDef) -> Span:
-        """The name."""
+        """Return the span of the name of a function or class."""
         match = _NAME.search(self.text, self.at(node).start - self.offset)
         assert match is not None
         return Span(match.start(1) + self.offset, match.end(1) + self.offset)
@@ -140,7 +140,7 @@ class Lowering(Expressions):
     def import_from(self, node: ast.ImportFrom) -> s.Stmt:
         prefix = "." * node.level + (f"{node.module}." if node.module else "")
         imported = (a for a in node.names if a.name != "*")
-        # a module that hands torch on (`from .compat import torch`) hands on torch itself
+        # `from .compat import torch` imports torch itself
         paths = ((a.asname or a.name, "torch" if a.name == "torch" else prefix + a.name) for a in imported)
         return s.Import(self.at(node), tuple(paths))
 
@@ -150,7 +150,7 @@ def _generic(node: ast.stmt) -> str:
 
 
 def _plain_import(node: ast.alias) -> tuple[str, str]:
-    """`import a.b` binds a; `import a.b as c` binds c to a.b."""
+    """Return the name and path that an import binds: a for `import a.b`, and c to a.b for `import a.b as c`."""
     first = node.name.partition(".")[0]
     return (node.asname, node.name) if node.asname else (first, first)
 

@@ -1,4 +1,4 @@
-"""Expressions of Python's own parser to our tree."""
+"""Convert expressions from Python's `ast` to the tree of `syntax`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from normlint.text.finding import Span
 from normlint.text.frozen import replace
 from normlint.text.source import line_starts
 
-MOST_NESTED: Final = 150  # statements and expressions in one another
+MOST_NESTED: Final = 150  # nested statements and expressions
 
 
 class Expressions:
-    """One method a family of nodes; `_EXPR` below says which. Spans count from `-offset`.
+    """The conversion of expressions; `_EXPR` maps each kind to its method.
 
-    `deep` takes what is nested too deeply to be followed.
+    The text begins at `offset` of the whole text. The spans of code that is nested too deeply are appended to `deep`.
     """
 
     def __init__(self, text: str, offset: int, deep: list[Span]) -> None:
@@ -30,7 +30,7 @@ class Expressions:
         self.wide = {} if text.isascii() else dict(self._wide_lines())
 
     def _wide_lines(self) -> Iterator[tuple[int, str]]:
-        """Lines with more than ASCII, by their number: there the parser's columns aren't characters."""
+        """Yield the numbers and texts of lines with non-ASCII characters, where the parser's columns are bytes."""
         for number, (start, end) in enumerate(pairwise((*self.starts, len(self.text))), 1):
             if not (line := self.text[start:end]).isascii():
                 yield number, line
@@ -43,7 +43,7 @@ class Expressions:
         return Span(start + node.col_offset + self.offset, end + node.end_col_offset + self.offset)
 
     def narrower(self, line: int, column: int) -> int:
-        """What to add to a column in bytes of UTF-8 to get it in characters: 0 or less."""
+        """Return the difference (0 or less) from a column in bytes of UTF-8 to that in characters."""
         text = self.wide.get(line)
         return 0 if text is None else len(text.encode()[:column].decode()) - column
 
@@ -63,12 +63,12 @@ class Expressions:
         return found
 
     def left_out(self, node: ast.AST) -> s.Other:
-        """What is nested too deeply: opaque, and noted as unread."""
+        """Record a node that is nested too deeply, and return an opaque one."""
         self.deep.append(self.at(node))
         return s.Other(self.at(node), ())
 
     def plain(self, node: ast.AST) -> Any:
-        """A node whose fields are those of one of ours."""
+        """Convert a node whose fields correspond to those of a node in `syntax`, by `PLAIN`."""
         make, *names = PLAIN[type(node)]
         found: list[Any] = []
         for name in names:
@@ -124,7 +124,7 @@ class Expressions:
         return s.Compare(self.at(node), self.expr(node.left), rights)
 
     def inner(self, node: ast.expr) -> Span:
-        """Without the parentheses that belong to a tuple or a generator."""
+        """Return the span without the parentheses of a tuple or generator."""
         start, end = (at - self.offset for at in self.at(node))
         text = self.text[start + 1 : end - 1]
         start += 1 + len(text) - len(text.lstrip())
@@ -217,7 +217,7 @@ _SYMBOLS: dict[type[Any], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
-# Our node, and which fields of Python's are its own.
+# Nodes of `ast`: the node in `syntax`, and the fields of `ast` that its fields are converted from.
 PLAIN: dict[type[ast.AST], tuple[Any, ...]] = {
     ast.UnaryOp: (s.Unary, "op", "operand"),
     ast.BinOp: (s.Binary, "op", "left", "right"), ast.IfExp: (s.IfExpr, "test", "body", "orelse"),

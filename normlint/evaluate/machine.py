@@ -1,10 +1,10 @@
-"""The interpreter: expressions to values, statements to effects, along one path."""
+"""The symbolic interpreter, which evaluates a module along one path."""
 
 from __future__ import annotations
 
 from dataclasses import field
 
-from normlint.evaluate import calls, expressions, statements
+from normlint.evaluate import calls, expressions, statements, truth
 from normlint.evaluate import syntax as s
 from normlint.evaluate.algebra import is_complete
 from normlint.evaluate.attributes import imported
@@ -32,22 +32,22 @@ class Frame:
 
 @dataclass
 class Machine:
-    """One replay over a module: the module's globals, the frames, and the context that notes what happens."""
+    """The interpreter's state on one path: the module's globals, the frames, and the context that records events."""
 
     module: Module
     ctx: Context
     frames: list[Frame] = field(default_factory=list)
     globals: Env = field(default_factory=Env)
     loading: set[str] = field(default_factory=set)
-    waiting: list[FunctionRef] = field(default_factory=list)  # nested functions that nobody has called yet
+    waiting: list[FunctionRef] = field(default_factory=list)  # nested functions that haven't been called
 
     def copy(self, ctx: Context) -> Machine:
-        """Where it stands, with another context; names stay in the same scopes."""
+        """Return a copy with another context and the same scopes."""
         return Machine(self.module, ctx, self.frames.copy(), self.globals, self.loading.copy(), self.waiting.copy())
 
     def eval(self, env: Env, node: s.Expr) -> Value:
         ctx = self.ctx
-        ctx.steps += 1  # as in tick, without the call: this is where most of the time goes
+        ctx.steps += 1  # as `tick` does, without a call, since this is the hottest code
         if ctx.steps > MAX_STEPS:
             raise Exhausted
         value = expressions.EVALUATE[type(node)](self, env, node)
@@ -64,39 +64,39 @@ class Machine:
         return calls.call(self, func, args, span)
 
     def truth(self, env: Env, node: s.Expr, prefer: bool | None = None) -> bool:
-        return expressions.truth(self, env, node, prefer)
+        return truth.truth(self, env, node, prefer)
 
     @property
     def frame(self) -> Frame:
         return self.frames[-1]
 
     def flow(self, value: Value, span: Span, *, returned: bool = False) -> None:
-        """Note a product that may be a norm."""
+        """Record a product that may be a norm."""
         if isinstance(value, Tup):
             for item in value.items:
                 self.flow(item, span, returned=returned)
-        elif isinstance(value, Product) and value.mono.factors and self._tells(value, returned):
+        elif isinstance(value, Product) and value.mono.factors and self._may_be_norm(value, returned):
             frame = self.frame
             self.ctx.flows.append(Flow(value, span, frame.qualname, returned, self.ctx.grad))
 
-    def _tells(self, value: Product, returned: bool) -> bool:
+    def _may_be_norm(self, value: Product, returned: bool) -> bool:
         return (value.mono.has_stat and returned) or is_complete(value)
 
     def carry(self, name: str, value: Value) -> None:
-        """Remember the name, if what it is given holds a statistic."""
+        """Record a name whose value holds a statistic."""
         held = value.items if isinstance(value, Tup) else (value,)
         for item in held:
             if isinstance(item, Product) and (item.mono.has_stat or is_complete(item)):
                 self.ctx.carriers.add(name)
 
     def marked(self, block: s.Block) -> bool:
-        """Whether a block holds a reduction."""
+        """Return whether a block holds a reduction."""
         return bool(block) and any_reduction(self.module.text, Span(block[0].span.start, block[-1].span.end))
 
     # --- globals
 
     def lookup(self, env: Env, name: str) -> Value | None:
-        """A name's value: local, global, imported; None where the text doesn't bind it."""
+        """Return the value of a local, global or imported name; None if the text doesn't bind it."""
         found = env.find(name)
         if found is not None:
             return found
@@ -123,12 +123,12 @@ class Machine:
             if piece.kind == "plain" and not self.frames[1:]:
                 statements.execute(self, self.globals, block)
             elif piece.kind == "plain":
-                self._constant(block)
+                self._run_at_module_level(block)
             if name in self.globals.names:
                 return
 
-    def _constant(self, block: s.Block) -> None:
-        """A module-level assignment, evaluated outside the frames that asked for it."""
+    def _run_at_module_level(self, block: s.Block) -> None:
+        """Run a module-level assignment outside the running frames, without recording products."""
         frames, self.frames = self.frames, [Frame(None, "<module>", Span(0, 0))]
         flows = len(self.ctx.flows)
         try:
@@ -138,7 +138,7 @@ class Machine:
             self.frames = frames
 
     def define(self, node: s.Function | s.Class, env: Env, prefix: str) -> Value:
-        """The value of a definition."""
+        """Return the value of a function or class definition."""
         qualname = f"{prefix}{node.name}"
         if isinstance(node, s.Function):
             return Defined(FunctionRef(node, env, qualname), node.name)

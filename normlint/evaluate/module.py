@@ -1,4 +1,4 @@
-"""A unit of Python as named pieces: cut by its lines, each piece lowered only when somebody asks for it."""
+"""A Python module split into its top-level pieces, each of which is parsed when it is first used."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from normlint.text.pieces import Piece, piece_of, pieces
 
 @dataclass(frozen=True)
 class Use:
-    """How a class of the text is called: with how many axes, and which number given to its constructor is the last."""
+    """How a class is called: the rank and minimum rank of its input, and the index of the parameter for its width."""
 
     rank: int | None
     least: int
     wide: int | None = None
 
 
-Uses: TypeAlias = tuple[tuple[str, Use], ...]  # by the class's name
+Uses: TypeAlias = tuple[tuple[str, Use], ...]  # by class name
 
-Refilled = frozenset[tuple[str, str]]  # a class, and what its weight is filled with: ones, zeros, random (around 0)
+Refilled = frozenset[tuple[str, str]]  # a class, and how its weight is filled: ones, zeros or random (around 0)
 
 
 @dataclass
 class Module:
-    """The text with its pieces. `snippet`: names may be bound elsewhere.
+    """A text with its pieces; in a `snippet`, names may be bound elsewhere.
 
-    `reinitialised`: the file that the text was cut from gives gains their values elsewhere, and which to the weights of
-    which classes; None: not that the text tells. `begin`: where the statements start in which a norm may be, and in
-    which of their functions that may come about; None: anywhere.
+    `reinitialised`: how the file from which the text was cut initialises weights of classes elsewhere; None if only
+    the text itself tells. `begin`: the offsets of statements that may contain a norm, each with the names of the
+    functions in which it may be (None: any); None for all statements.
     """
 
     text: str
     snippet: bool = False
     reinitialised: Refilled | None = None
     begin: tuple[tuple[int, frozenset[str] | None], ...] | None = None
-    exact: bool = False  # cut by the parser, not by the lines
-    uses: Uses = ()  # how the file that the text was cut from calls classes
-    read: frozenset[str] = frozenset()  # attributes that the rest of that file reads, and classes that it derives from
+    exact: bool = False  # pieces are split by the parser, not by lines
+    uses: Uses = ()  # how the file from which the text was cut calls classes
+    read: frozenset[str] = frozenset()  # attributes and base classes that the rest of that file uses
     spent: int = 0  # expressions evaluated so far
-    broken: SyntaxError | None = None  # of a piece that was asked for
-    deep: list[Span] = field(default_factory=list)  # nested too deeply to be followed
-    unread: dict[str, Span] = field(default_factory=dict)  # too large to be read: functions by name, and where they are
+    broken: SyntaxError | None = None  # the error of a piece that was used
+    deep: list[Span] = field(default_factory=list)  # code that is nested too deeply
+    unread: dict[str, Span] = field(default_factory=dict)  # functions that are too large, with their spans
     _lowered: dict[Span, s.Block] = field(default_factory=dict)
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces; where cutting by lines went wrong, the parser's statements. May raise SyntaxError."""
+        """The pieces, split by lines or, if that fails, by the parser; may raise SyntaxError."""
         if self.exact:
             return self._parsed()
         found = pieces(self.text)
@@ -72,7 +72,7 @@ class Module:
         return tuple(found)
 
     def block(self, piece: Piece) -> s.Block:
-        """The statements of one piece. Raises SyntaxError."""
+        """Return the statements of a piece; raise SyntaxError."""
         if piece.span not in self._lowered:
             start, end = piece.span
             try:
@@ -83,7 +83,7 @@ class Module:
         return self._lowered[piece.span]
 
     def bound(self, piece: Piece) -> tuple[tuple[str, str], ...]:
-        """What a piece imports. Raises SyntaxError."""
+        """Return the (local name, dotted path) pairs that a piece imports; raise SyntaxError."""
         if piece.kind == "compound":
             return tuple(one for stmt in self.block(piece) for one in _imports_in(stmt))
         try:
@@ -94,17 +94,17 @@ class Module:
 
     @cached_property
     def imports(self) -> dict[str, str]:
-        """Local name → dotted path, also of imports under `if` and `try`."""
+        """Map local names to dotted paths, also of imports under `if` and `try`."""
         return {name: path for piece in self.pieces for name, path in self.bound(piece)}
 
     @cached_property
     def optional(self) -> frozenset[str]:
-        """Dotted paths that are imported under `if` and `try`: the name may stand for None instead."""
+        """The dotted paths imported under `if` and `try`, so that the name may be None instead."""
         return frozenset(path for piece in self.pieces if piece.kind == "compound" for _, path in self.bound(piece))
 
     @cached_property
     def index(self) -> dict[str, list[Piece]]:
-        """Name → the pieces that define it, in order."""
+        """Map each name to the pieces that define it, in order."""
         found: dict[str, list[Piece]] = {}
         for piece in self.pieces:
             for name in piece.names:

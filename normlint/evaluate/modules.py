@@ -1,4 +1,4 @@
-"""Modules made and called: torch's own by what is known of them, the text's as opaque ones with a dtype."""
+"""Evaluate the construction and calls of modules: torch's layers, and opaque ones for those of the text."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from normlint.evaluate import algebra, torch_norms
 from normlint.evaluate import syntax as s
+from normlint.evaluate.attributes import get, receiver_of, set_attribute
 from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import NOWHERE, Mono, Param
 from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.ops import shaping
+from normlint.evaluate.ops.table import Arguments, Given
 from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Product, Tup, Value, of_atom
 from normlint.text.finding import Span
 from normlint.text.frozen import replace
@@ -18,9 +20,8 @@ from normlint.text.operations import CLASSES
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
-    from normlint.evaluate.ops.table import Arguments
 
-# Layers whose output has the dtype of their input, by construction.
+# Layers whose output has the dtype of their input.
 KEEPS_DTYPE = (
     *("Linear", "Conv1d", "Conv2d", "Conv3d", "Conv1D", "Embedding"),
     *("Dropout", "Identity", "GELU", "SiLU", "ReLU"),
@@ -28,7 +29,7 @@ KEEPS_DTYPE = (
 
 
 def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | None:
-    """The module that a call like `nn.Linear(...)`, or `super().__init__` of a torch norm, constructs."""
+    """Return the value of a call like `nn.Linear(…)` or a torch norm's `__init__`; None for any other path."""
     if dotted.endswith(".__init__"):
         return torch_norms.constructed(dotted, args, span)
     first = args.positional[0].value if args.positional else None
@@ -42,27 +43,23 @@ def construct(m: Machine, dotted: str, args: Arguments, span: Span) -> Value | N
 
 
 def _parameter(m: Machine, value: Value, span: Span) -> Value:
-    from normlint.evaluate.ops.table import Given
-
     return m.call(Path("torch.nn.Parameter"), Args((Given(value, span),)), span)
 
 
 def made(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
-    """An instance of one of the text's classes; a module is judged where it is defined, opaque where it is used."""
+    """Return an instance of a class of the text; a module is opaque here, since it is evaluated as an entry."""
     if not any(c.outside for c in cls.lineage()) and len(m.frames) < MOST_FRAMES:
-        return _plain(m, cls, args, span)
+        return _instance(m, cls, args, span)
     return Opaque(f"module {cls.qualname}", span, tuple(_number(g.value) for g in args.positional))
 
 
-def _plain(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
-    """An instance of a class without a base outside the text, with what its constructor sets."""
-    from normlint.evaluate.attributes import get, set_attribute
-
+def _instance(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
+    """Return an instance of a class without outside bases, with the attributes that its constructor sets."""
     instance = Instance(cls)
     found = Defined(instance, cls.qualname)
     if any("__init__" in c.members for c in cls.lineage()):
         m.call(get(m, found, "__init__", span), args, span)
-    elif cls.node.decorated:  # a dataclass: its fields, in order
+    elif cls.node.decorated:  # a dataclass, with its fields in order
         fields = [stmt for c in reversed([*cls.lineage()]) for stmt in c.node.body]
         targets = [
             t
@@ -76,16 +73,14 @@ def _plain(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
     return found
 
 
-MOST_FRAMES = 6  # below those that a constructor runs in
+MOST_FRAMES = 6  # frames, beyond which constructors aren't run
 
 
 def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
-    """A call of something opaque: a layer keeps the dtype, `register_buffer` sets an attribute."""
-    if isinstance(func, Defined) and isinstance(func.ref, Instance) and func.ref.cls is not None:
-        from normlint.evaluate.attributes import get
-
-        if any("__call__" in c.members for c in func.ref.cls.lineage()):
-            return m.call(get(m, func, "__call__", span), args, span)
+    """Return the value of a call of a module, of `self.register_buffer` and the like, or of an opaque value."""
+    cls = func.ref.cls if isinstance(func, Defined) and isinstance(func.ref, Instance) else None
+    if cls is not None and any("__call__" in c.members for c in cls.lineage()):
+        return m.call(get(m, func, "__call__", span), args, span)
     text = func.text if isinstance(func, Opaque) else "module"
     tensors = [g.value for g in args.positional if isinstance(g.value, Product) and g.value.tensor]
     for given in args.values:
@@ -96,10 +91,10 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     if function is not None:
         m.ctx.wrapped.add(span)
         return m.call(function, args, span)
-    stateless = _function(func)
+    stateless = _stateless(func)
     if stateless is not None and isinstance(func, Opaque):
         return m.call(stateless, args.joined(func.given), span)  # type: ignore[arg-type]
-    registered = _own(m, text, args) or _register(m, text, args, span)
+    registered = _own_tensors(m, text, args) or _register(m, text, args, span)
     if registered is not None:
         return registered
     result = algebra.unknown(text, [g.value for g in (*args.values, *args.loose)], span)
@@ -115,8 +110,8 @@ def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
 _LAYER = "module torch.nn."
 
 
-def _function(module: Value) -> Value | None:
-    """What a layer without parameters computes: torch's function of the same name, but for underscores."""
+def _stateless(module: Value) -> Value | None:
+    """Return torch's function for a layer without parameters, which has its name except for underscores; or None."""
     made = isinstance(module, Opaque) and module.text.startswith(_LAYER) and module.given is not None
     found = _STATELESS.get(module.text.removeprefix(_LAYER).lower()) if made else None  # type: ignore[union-attr]
     return None if found is None else Path(f"torch.nn.functional.{found}" if "pool" in found else f"torch.{found}")
@@ -125,17 +120,15 @@ def _function(module: Value) -> Value | None:
 _STATELESS = {word.replace("_", ""): word for kind in ("layout", "reduction") for word in CLASSES[kind].split()}
 
 
-def _own(m: Machine, text: str, args: Arguments) -> Value | None:
-    """`self.parameters()`, `self.named_parameters()`, `self.get_parameter(name)` of a module without others in it."""
-    from normlint.evaluate.attributes import get, receiver_of
-
+def _own_tensors(m: Machine, text: str, args: Arguments) -> Value | None:
+    """Return the value of `self.parameters()` and the like for a module without submodules; None otherwise."""
     owner, _, method = text.partition(".")
     instance = receiver_of(m)
-    if owner != "self" or instance is None or method not in _ASKED:
+    if owner != "self" or instance is None or method not in _TENSOR_METHODS:
         return None
     if any(isinstance(v, Opaque) and v.text.startswith("module ") for v in instance.attrs.values()):
         return None
-    held = get(m, Defined(instance, "self"), _ASKED[method], NOWHERE)
+    held = get(m, Defined(instance, "self"), _TENSOR_METHODS[method], NOWHERE)
     first = args.positional[0].value if args.positional else None
     if not isinstance(held, Dict):
         return None
@@ -144,22 +137,22 @@ def _own(m: Machine, text: str, args: Arguments) -> Value | None:
     return Tup(tuple(Tup((Constant(k), v)) if method.startswith("named_") else v for k, v in held.items))
 
 
-_ASKED = {"get_parameter": "_parameters", "get_buffer": "_buffers"}
-_ASKED |= {f"{how}{what}": f"_{what}" for what in ("parameters", "buffers") for how in ("", "named_")}
+_TENSOR_METHODS = {"get_parameter": "_parameters", "get_buffer": "_buffers"}
+_TENSOR_METHODS |= {f"{how}{what}": f"_{what}" for what in ("parameters", "buffers") for how in ("", "named_")}
 
 
 def _is_idle(module: Value) -> bool:
-    """Does the module return its input: an Identity, or a Dropout with probability 0?"""
+    """Return whether a module returns its input: an Identity, or a Dropout with probability 0."""
     if not isinstance(module, Opaque) or module.text != "module torch.nn.Dropout":
         return isinstance(module, Opaque) and module.text == "module torch.nn.Identity"
     return module.sizes[:1] == (Mono(0.0),)
 
 
 def _sizes(args: Arguments) -> tuple[Mono | None, ...]:
-    """The first numbers that a layer is made with, by position or by name."""
+    """Return the first two size arguments of a layer, passed by position or by name."""
     first, by_name = args.positional, args.keywords
-    named = [next((by_name[k] for k in names.split() if k in by_name), None) for names in _FIRST]
-    given = [first[i] if i < len(first) else named[i] for i in range(len(_FIRST))]
+    named = [next((by_name[k] for k in names.split() if k in by_name), None) for names in _SIZE_NAMES]
+    given = [first[i] if i < len(first) else named[i] for i in range(len(_SIZE_NAMES))]
     values = [g.value if g is not None else None for g in given]
     single = [v.items[0] if isinstance(v, Tup) and len(v.items) == 1 else v for v in values]
     return tuple(map(_number, single))
@@ -169,36 +162,31 @@ def _number(value: Value | None) -> Mono | None:
     return value.mono if isinstance(value, Product) and not value.tensor else None
 
 
-_FIRST = (
+_SIZE_NAMES = (
     "in_features in_channels num_features normalized_shape num_embeddings",
     "out_features out_channels embedding_dim",
 )
 
 
 def _register(m: Machine, text: str, args: Arguments, span: Span) -> Value | None:
-    """self.register_parameter("weight", None), self.register_buffer("eps", tensor)."""
+    """Evaluate `self.register_parameter(…)` and `self.register_buffer(…)`; None for any other call."""
     owner, _, method = text.rpartition(".")
     if owner != "self" or method not in ("register_parameter", "register_buffer") or not args.positional:
         return None
-    receiver = m.frame.receiver
-    from normlint.evaluate.attributes import set_attribute
-
-    name = args.positional[0].value
-    value = _second(args)
-    instance = receiver.ref if isinstance(receiver, Defined) else None
-    if isinstance(instance, Instance) and isinstance(name, Constant):
+    name, instance = args.positional[0].value, receiver_of(m)
+    if instance is not None and isinstance(name, Constant):
         role = "buffer" if method == "register_buffer" else "parameter"
-        set_attribute(instance, str(name.value), _owned(value, role, str(name.value), span))
+        set_attribute(instance, str(name.value), _registered(_registered_value(args), role, str(name.value), span))
     return Constant(None)
 
 
-def _second(args: Arguments) -> Value:
+def _registered_value(args: Arguments) -> Value:
     second = args.positional[1] if len(args.positional) > 1 else None
     given = second or args.keywords.get("param") or args.keywords.get("tensor")
     return given.value if given else Constant(None)
 
 
-def _owned(value: Value, role: str, name: str, span: Span) -> Value:
+def _registered(value: Value, role: str, name: str, span: Span) -> Value:
     if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
         atom = replace(value.sole.atom, role=role, name=name)
         return replace(value, mono=of_atom(atom, value.dtype).mono, dtype=DType.PARAM)

@@ -1,8 +1,8 @@
-"""What an expression computes: a product of atoms with rational powers.
+"""Products of atoms with rational powers, which represent the values of expressions.
 
-`x * torch.rsqrt(ms + eps)` and `x / (ms + eps) ** 0.5` are the same value, {x: 1, ms⊕eps: −1/2}. Sums have four
-forms only: eps (`Plus`), a centre (`Centred`), 1 + w (`Offset`) and a shift behind the product (`Shifted`); any other
-sum is an `Apply`, opaque. Spans, dtypes and the steps a factor took ride along and do not take part in equality.
+`x * torch.rsqrt(ms + eps)` and `x / (ms + eps) ** 0.5` are the same value, {x: 1, ms⊕eps: −1/2}. Four forms of sums are
+known: statistic + eps (`Plus`), x − mean (`Centred`), 1 + w (`Offset`) and norm + bias (`Shifted`); any other sum is an
+opaque `Apply`. Spans, dtypes and the steps of a factor are not compared.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ if TYPE_CHECKING:
     from normlint.evaluate.dims import Dims
 
 NOWHERE: Final = Span(0, 0)
-VARIANCE_AS_DIFFERENCE: Final = "E[x²] − E[x]²"  # what a variance is called that is read as one statistic
+VARIANCE_AS_DIFFERENCE: Final = "E[x²] − E[x]²"  # the `spelled` of a variance that is computed as this difference
 ONCE: Final = Fraction(1)
 ALL: Final = "all"  # every axis
 TRAILING: Final = "trailing"  # the last len(normalized_shape) axes
-MOST_DEPTH: Final = 40  # atoms in atoms,
-MOST_FACTORS: Final = 32  # factors in a product,
-MOST_STEPS: Final = 200  # and steps of a factor: with more, a value that gets a name is known by its place only
-Axes: TypeAlias = tuple[int, ...] | str | None  # None: not known
+# Larger values become opaque when they are bound to a name.
+MOST_DEPTH: Final = 40  # nested atoms
+MOST_FACTORS: Final = 32  # factors of a product
+MOST_STEPS: Final = 200  # steps of a factor
+Axes: TypeAlias = tuple[int, ...] | str | None  # None: unknown
 Layout: TypeAlias = tuple[tuple[object, ...], ...]  # permutations and views since the input, oldest first
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something done to a factor: sqrt, rsqrt, recip, pow, cast, detach, item, no_grad.
+    """An operation on a factor: sqrt, rsqrt, recip, pow, cast, detach, item or no_grad.
 
-    join: a number met a tensor; guard: it hangs on a test, which may be for zero.
+    "join": a number was combined with a tensor; "guard": the value depends on a comparison, which may be with zero.
     """
 
     op: str
@@ -52,20 +53,20 @@ class Factor:
 
     @property
     def operands(self) -> tuple[Span, ...]:
-        """Where a number was multiplied into tensors, or divided them: as it is written there."""
+        """The spans of the operands with which the factor was multiplied into tensors, or divided them."""
         return tuple(step.span for step in self.steps if step.op == "join")
 
 
 @dataclass(frozen=True, eq=False)
 class Mono:
-    """coefficient · ∏ atom^power; the factors stand in the order in which the code met them."""
+    """coefficient · ∏ atom^power, with the factors in the order in which the code introduced them."""
 
     coef: float = 1.0
     factors: tuple[Factor, ...] = ()
 
     @kept
     def key(self) -> tuple[float, frozenset[tuple[Atom, Fraction | int]]]:
-        """What tells it from others; of a fraction the hash is slow, and that of most powers is that of 1."""
+        """The key for comparison; a power of `ONCE` is stored as 1, since the hash of a fraction is slow."""
         return (self.coef, frozenset([(f.atom, 1 if f.power is ONCE else f.power) for f in self.factors]))
 
     @kept
@@ -74,12 +75,12 @@ class Mono:
 
     @kept
     def depth(self) -> int:
-        """How deep atoms are nested in atoms."""
+        """The depth of nested atoms."""
         return max((_depth(f.atom) for f in self.factors), default=0)
 
     @kept
     def large(self) -> bool:
-        """More than is worth following: of many factors, one with a long history, or atoms deep in atoms."""
+        """Whether it has too many factors, steps or nested atoms to be followed."""
         long = any(len(f.steps) > MOST_STEPS for f in self.factors)
         return long or len(self.factors) > MOST_FACTORS or self.depth > MOST_DEPTH
 
@@ -91,7 +92,7 @@ class Mono:
         if self.key is other.key:
             return True
         equal = self.key == other.key
-        if equal:  # one key for both: what was compared once, however deep it is, is the same from now on
+        if equal:  # shares the key, so that the next comparison is fast
             self.__dict__["key"] = other.key
         return equal
 
@@ -100,21 +101,21 @@ class Mono:
 
     @kept
     def has_stat(self) -> bool:
-        """A statistic stands in this product, bare or under eps."""
+        """Whether a factor is a statistic, also with an eps."""
         return any(bears_stat(f.atom) for f in self.factors)
 
     @kept
     def has_data(self) -> bool:
-        """Some factor depends on the values of a tensor from outside, not only on its shape."""
+        """Whether a factor depends on the values of an input tensor, not only on its shape."""
         return any(bears_data(f.atom) for f in self.factors)
 
     @kept
     def is_clear(self) -> bool:
-        """Every factor was followed all the way to what went in."""
+        """Whether all factors are known down to the inputs."""
         return all(is_clear(f.atom) for f in self.factors)
 
     def described(self, describe: Callable[[Mono], str]) -> str:
-        """What it is described in, made once."""
+        """Return `describe(self)`, computed once."""
         if "words" not in self.__dict__:
             self.__dict__["words"] = describe(self)
         return self.__dict__["words"]  # type: ignore[no-any-return]
@@ -127,15 +128,20 @@ class Mono:
         return Mono(self.coef * other.coef, tuple(f for f in merged.values() if f.power))
 
     def map(self, change: Callable[[Atom], Atom]) -> Mono:
-        """Every atom changed, also those under eps."""
+        """Return the product with `change` applied to every atom, also to those with an eps."""
         return Mono(self.coef, tuple(Factor(_map(f.atom, change), f.power, f.steps, f.span) for f in self.factors))
 
     def stepped(self, step: Step) -> Mono:
         return Mono(self.coef, tuple(Factor(f.atom, f.power, (*f.steps, step), f.span) for f in self.factors))
 
 
+def mono_of(atom: Atom, span: Span = NOWHERE) -> Mono:
+    """Return the product of one atom."""
+    return Mono(1.0, (Factor(atom, ONCE, span=span),))
+
+
 def _joined(one: Factor, two: Factor) -> tuple[Step, ...]:
-    """The steps of both, each once: x = x * x would double them at every line."""
+    """Return the distinct steps of both; duplicates would double with every `x = x * x`."""
     return tuple(dict.fromkeys(one.steps + two.steps))
 
 
@@ -144,17 +150,17 @@ def _joined(one: Factor, two: Factor) -> tuple[Step, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A tensor from outside: a parameter of the entry, or a name that is free in a snippet."""
+    """An input tensor: a parameter of the entry, or a free name of a snippet."""
 
     name: str
-    integral: bool = field(default=False, compare=False)  # annotated as a tensor of integers or flags
+    integral: bool = field(default=False, compare=False)  # annotated as a tensor of integers or booleans
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A tensor the module owns.
+    """A tensor that the module owns, or one that was created in the text (without a name).
 
-    `init`: ones, zeros, full, empty, random (around 0), data or "" where the text doesn't say.
+    `init` is the kind of initial values: ones, zeros, full, empty, random (around 0), data, or "" if unknown.
     """
 
     name: str
@@ -162,11 +168,11 @@ class Param:
     init: str = field(compare=False, default="")
     shape: tuple[Mono | None, ...] | None = field(compare=False, default=None)
     span: Span = field(compare=False, default=NOWHERE)
-    axis: str = field(compare=False, default="last")  # where it broadcasts: last, other (viewed, unsqueezed)
-    maker: str = field(compare=False, default="")  # the torch function that made it
+    axis: str = field(compare=False, default="last")  # where it varies: last, or other (viewed, unsqueezed)
+    maker: str = field(compare=False, default="")  # the torch function that created it
     dtype: DType = field(compare=False, default=DType.PARAM)
-    first: Mono | None = field(compare=False, default=None)  # the value of all its elements at first
-    device: str = field(compare=False, default="")  # where it was made, if anywhere but on the CPU
+    first: Mono | None = field(compare=False, default=None)  # the initial value of all elements
+    device: str = field(compare=False, default="")  # where it was created, if not on the CPU
 
     @property
     def label(self) -> str:
@@ -175,18 +181,18 @@ class Param:
 
     @property
     def is_part(self) -> bool:
-        """Cut out of a parameter, as long as the input."""
+        """Whether it is an indexed part of a parameter."""
         return self.name.endswith("]")
 
     @property
     def is_neutral(self) -> bool:
-        """`ones_like(x)`, made on the spot: no gain, but what stands for none."""
+        """Whether it was created like `ones_like(x)`, as a placeholder for a missing gain."""
         return self.role == "tensor" and not self.name and self.maker.endswith("_like")
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The length of an axis of a tensor; axis None: the number of elements. `less`: one less, as Bessel has it."""
+    """The length of an axis of a tensor, or its number of elements (axis None), minus one if `less`."""
 
     of: Mono
     axis: int | None
@@ -196,23 +202,23 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number the text does not fix: a constructor's parameter, an attribute of a config object."""
+    """A number with an unknown value, such as a constructor's parameter or an attribute of a config."""
 
     name: str
     default: float | None = field(default=None, compare=False)
-    less: bool = False  # one less
+    less: bool = False  # minus one
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """An atom that is made of a product."""
+    """An atom that wraps a product."""
 
     inner: Mono
 
 
 @dataclass(frozen=True, slots=True)
 class Stat(Around):
-    """A reduction. `inner` is what is averaged or summed: x², (x − μ)², |x|, x."""
+    """A mean or sum of `inner`, such as x², (x − μ)², |x| or x."""
 
     reduce: str  # mean, sum
     axes: Axes
@@ -226,12 +232,12 @@ class Stat(Around):
     default_eps: bool = field(default=False, compare=False)
     masked: bool = field(default=False, compare=False)
     rank: int | None = field(default=None, compare=False)
-    one_axis: bool = field(default=False, compare=False)  # whichever it is
+    one_axis: bool = field(default=False, compare=False)  # `dim` was one axis, perhaps an unknown one
     span: Span = field(default=NOWHERE, compare=False)
     inner_span: Span = field(default=NOWHERE, compare=False)
     no_grad: bool = field(default=False, compare=False)
-    over: Dims | None = field(default=None, compare=False)  # the shape of what is reduced
-    steps: tuple[Step, ...] = field(default=(), compare=False)  # of a centre, before it was subtracted
+    over: Dims | None = field(default=None, compare=False)  # the shape of the reduced tensor
+    steps: tuple[Step, ...] = field(default=(), compare=False)  # of a mean that was subtracted, before that
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +251,7 @@ class Centred:
 
 @dataclass(frozen=True, slots=True)
 class Plus(Around):
-    """inner + eps, or inner clamped from below to eps (`how`: add, clamp)."""
+    """inner + eps, inner − eps, or inner clamped to at least eps (`how`: add, subtract, clamp)."""
 
     eps: Mono
     how: str = "add"
@@ -256,7 +262,7 @@ class Plus(Around):
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """constant + inner, for a gain; `dtype`: that of the sum."""
+    """constant + inner, as in a gain 1 + w; `dtype` is that of the sum."""
 
     constant: float
     inner: Mono
@@ -266,7 +272,7 @@ class Offset:
 
 @dataclass(frozen=True, slots=True)
 class Shifted(Around):
-    """inner + bias, behind the product."""
+    """inner + bias, for the result of a norm."""
 
     bias: Mono
     span: Span = field(default=NOWHERE, compare=False)
@@ -279,7 +285,7 @@ class Abs(Around):
 
 @dataclass(frozen=True, slots=True)
 class Through(Around):
-    """A statistic after an operation that isn't followed: still a statistic, of which only the input is known."""
+    """The result of an unknown operation on a statistic, which is still a statistic."""
 
     name: str
     place: Span = NOWHERE
@@ -287,9 +293,9 @@ class Through(Around):
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """What the analysis doesn't look into. `place` tells apart calls that may differ from one to the next.
+    """An opaque operation; `place` distinguishes impure calls, whose results may differ.
 
-    `data`: it was given a tensor from outside. `held`: a layer's own weight or bias.
+    `data`: it depends on an input tensor. `held`: it is a layer's own weight or bias.
     """
 
     name: str
@@ -320,12 +326,12 @@ def _map(atom: Atom, change: Callable[[Atom], Atom]) -> Atom:
 
 
 def bears_stat(atom: Atom) -> bool:
-    """A statistic, or one under eps, an absolute value or something that isn't followed."""
+    """Return whether an atom is a statistic, also with an eps, an absolute value or an unknown operation."""
     return isinstance(atom, Stat) or (isinstance(atom, Plus | Abs | Through) and atom.inner.has_stat)
 
 
 def bears_data(atom: Atom) -> bool:
-    """Whether the values of a tensor from outside are in it."""
+    """Return whether an atom depends on the values of an input tensor."""
     match atom:
         case Input() | Stat() | Centred():
             return True
@@ -337,7 +343,7 @@ def bears_data(atom: Atom) -> bool:
 
 
 def is_clear(atom: Atom) -> bool:
-    """Followed all the way to what went in."""
+    """Return whether an atom is known down to the inputs."""
     if isinstance(atom, Apply | Through) or (isinstance(atom, Stat) and atom.layout):
         return False
     inner = atom.base if isinstance(atom, Centred) else getattr(atom, "inner", None)
@@ -345,7 +351,7 @@ def is_clear(atom: Atom) -> bool:
 
 
 def stats_of(mono: Mono) -> Iterator[Stat]:
-    """Every statistic in the product, also those under eps."""
+    """Yield every statistic in the product, also those with an eps."""
     for f in mono.factors:
         if isinstance(f.atom, Stat):
             yield f.atom
@@ -354,7 +360,7 @@ def stats_of(mono: Mono) -> Iterator[Stat]:
 
 
 def leaves(mono: Mono) -> Iterator[Atom]:
-    """What a product is made of, also within sums and calls that weren't followed; of shared ones each is read once."""
+    """Yield the atoms of a product and, in the place of each `Apply`, the atoms of its arguments; shared ones once."""
     seen, left = set[int](), [mono]
     while left:
         one = left.pop()
@@ -369,7 +375,7 @@ def leaves(mono: Mono) -> Iterator[Atom]:
 
 
 def positive(atom: Atom) -> bool:
-    """Is it never negative, so that a root undoes a square?"""
+    """Return whether an atom is never negative, so that a root undoes a square."""
     match atom:
         case Size() | Scalar() | Abs():
             return True
@@ -379,7 +385,7 @@ def positive(atom: Atom) -> bool:
 
 
 def without_sum(mono: Mono, added: Mono) -> Mono | None:
-    """(s + 1) − 1 as s, and x·(r − 1) + x as x·r; None for any other sum."""
+    """Return (s + 1) − 1 as s, and x·(r − 1) + x as x·r; None for any other sum."""
     sums = [f for f in mono.factors if isinstance(f.atom, Plus | Offset) and f.power == 1]
     atom = sums[0].atom if len(sums) == 1 else None
     before = Mono(atom.constant) if isinstance(atom, Offset) else getattr(atom, "eps", None)
@@ -391,7 +397,7 @@ def without_sum(mono: Mono, added: Mono) -> Mono | None:
 
 
 def raised(mono: Mono, power: Fraction, steps: Iterable[Step]) -> Mono | None:
-    """Mono ** power; None where the coefficient has no such power."""
+    """Return mono ** power; None if the coefficient has no such power."""
     try:
         coef = mono.coef ** (int(power) if power.denominator == 1 else float(power))
     except (ZeroDivisionError, OverflowError):
@@ -403,23 +409,23 @@ def raised(mono: Mono, power: Fraction, steps: Iterable[Step]) -> Mono | None:
 
 
 def _raised(f: Factor, power: Fraction, steps: tuple[Step, ...]) -> Factor:
-    if f.power is ONCE:  # most of them; fractions are slow
+    if f.power is ONCE:  # the common case, without arithmetic on fractions
         return Factor(f.atom, power, f.steps + steps, f.span)
     atom, total = f.atom, f.power * power
     if f.power % 2 == 0 and total % 2 != 0 and not positive(atom):
-        atom = Abs(Mono(1.0, (Factor(atom, ONCE, span=f.span),)))
+        atom = Abs(mono_of(atom, f.span))
     return Factor(atom, total, f.steps + steps, f.span)
 
 
 ONE: Final = Mono()
 
 
-# --- what was taken apart ---------------------------------------------------------------------------------------------
+# --- parts of tensors ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a tensor was cut: along which axis, whether that is gone, and into what."""
+    """How a tensor was split: the axis, whether it is removed, and the function with its arguments (`into`)."""
 
     axis: int
     gone: bool
@@ -431,19 +437,19 @@ class Cut:
 
 
 def whole_of(atom: Atom) -> Mono | None:
-    """The tensor that the atom is a part of."""
+    """Return the tensor of which the atom is a part; None if it is no part."""
     whole = atom.args[0] if isinstance(atom, Apply) and atom.name == "item" and cut_of(atom) is not None else None
     return whole if isinstance(whole, Mono) else None
 
 
 def cut_of(atom: Atom | None) -> Cut | None:
-    """How the parts that the atom is one of, or all of, were cut."""
+    """Return how the parts were cut of which the atom is one or all; None for any other atom."""
     last = atom.args[-1] if isinstance(atom, Apply) and len(atom.args) == 2 else None
     return last if isinstance(last, Cut) else None
 
 
 def atoms_of(mono: Mono) -> Iterator[Atom]:
-    """The atoms of a product, and the atoms inside of these; what stands in it twice is looked into once."""
+    """Yield the atoms of a product and, recursively, the atoms in these; equal products are searched once."""
     waiting, seen = [mono], set[Mono]()
     while waiting:
         now = waiting.pop()
@@ -458,10 +464,10 @@ def atoms_of(mono: Mono) -> Iterator[Atom]:
 
 
 def is_row(mono: Mono, layout: Layout) -> bool:
-    """Is it a part of a tensor of that layout, cut along an axis that is gone?"""
+    """Return whether a product has a part of a tensor of this layout, cut along an axis that is removed."""
     return any(cut.gone and cut.layout == layout for cut in cuts_in(mono))
 
 
 def cuts_in(mono: Mono) -> Iterator[Cut]:
-    """How the parts in a product were cut."""
+    """Yield the cuts of all parts in a product."""
     return (cut for atom in atoms_of(mono) if whole_of(atom) is not None and (cut := cut_of(atom)) is not None)

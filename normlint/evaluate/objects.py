@@ -1,4 +1,4 @@
-"""Functions, classes and instances of the text, as the interpreter holds them."""
+"""The symbolic interpreter's scopes, functions, classes and instances."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from normlint.evaluate.ops.table import Arguments
 from normlint.evaluate.value import Value
 from normlint.text.frozen import kept
 
-MOST_ABOVE: Final = 64  # bases of a class
+MOST_ABOVE: Final = 64  # bases of a class that are searched
 
 
 @dataclass
 class Env:
-    """Names and their values; a name that isn't here is looked up in the parent."""
+    """A scope; a name that isn't in it is looked up in its parent."""
 
     names: dict[str, Value] = field(default_factory=dict)
     parent: Env | None = None
@@ -40,12 +40,12 @@ class FunctionRef:
 
     @property
     def block(self) -> s.Block:
-        """Its statements; a lambda has none."""
+        """The statements of the body; a lambda has none."""
         return self.node.body if isinstance(self.node, s.Function) else ()
 
     @property
     def kind(self) -> str:
-        """method, static, class or property, by its decorators."""
+        """The kind by its decorators: method, static, class or property."""
         names = {d.id for d in getattr(self.node, "decorators", ()) if isinstance(d, s.Name)}
         if "staticmethod" in names:
             return "static"
@@ -56,7 +56,7 @@ class FunctionRef:
 
 @dataclass(eq=False)
 class ClassRef:
-    """A class; `bases` are those of the text, `outside` the dotted paths of the others."""
+    """A class; `bases` are those in the text, `outside` the dotted paths of the others."""
 
     node: s.Class
     env: Env | None
@@ -66,7 +66,7 @@ class ClassRef:
 
     @kept
     def members(self) -> dict[str, s.Function | s.Assign]:
-        """By name, the last statement in its body that gives it a method or a value."""
+        """Map each name to the last definition or assignment of it in the body."""
         found: dict[str, s.Function | s.Assign] = {}
         for stmt in self.node.body:
             if isinstance(stmt, s.Function):
@@ -76,7 +76,7 @@ class ClassRef:
         return found
 
     def lineage(self) -> Iterator[ClassRef]:
-        """The class itself and its bases in the text, nearest first, each once; of very many the nearest."""
+        """Yield the class and its bases in the text, the nearest first, up to `MOST_ABOVE`."""
         todo, known = [self], {self}
         for number, cls in enumerate(todo):
             yield cls
@@ -87,14 +87,14 @@ class ClassRef:
             todo += new
 
     def is_module(self) -> bool:
-        """Whether it derives from nn.Module, as far as the text tells."""
+        """Return whether the class seems to derive from nn.Module, by the names of its bases."""
         outside = [path for cls in self.lineage() for path in cls.outside]
         return any(path.rsplit(".", 1)[-1].endswith(("Module", "Layer", "Norm", "Model", "Block")) for path in outside)
 
 
 @dataclass(eq=False)
 class Instance:
-    """`self`: a class (None for a bare method) and the attributes that have been set."""
+    """An instance: its class (None for a function with `self`) and its attributes."""
 
     cls: ClassRef | None
     attrs: dict[str, Value] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class Instance:
 
 @dataclass(eq=False)
 class Partial:
-    """A function with some arguments given."""
+    """A function with some arguments bound, as by functools.partial."""
 
     func: Value
     args: Arguments
@@ -110,7 +110,7 @@ class Partial:
 
 @dataclass(eq=False)
 class Super:
-    """What `super()` gives: the instance, seen from above `below`."""
+    """The value of `super()`: an instance, whose attributes are looked up in the classes after `below`."""
 
     instance: Instance
     below: ClassRef

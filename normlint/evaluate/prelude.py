@@ -1,6 +1,6 @@
-"""Functions of Python's and torch's libraries that are the same as some lines of Python, which are read in their place.
+"""Definitions in Python that are evaluated in the place of some library functions.
 
-To add one is to write it here under its dotted path, with `__` for each dot.
+A function is named by its dotted path, with `__` for each dot.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _HOME: Final = Env({name: Path(name) for name in ("torch", "math", "operator")})
 
 
 class _Placed(Lowering):
-    """Everything stands where the call does."""
+    """A conversion in which all nodes have the span of the call."""
 
     place = Span(0, 0)
 
     def at(self, node: ast.AST) -> Span:  # noqa: ARG002
-        """The call's place."""
+        """Return the span of the call."""
         return self.place
 
     def head(self, node: ast.FunctionDef | ast.ClassDef) -> Span:  # noqa: ARG002
-        """The call's place."""
+        """Return the span of the call."""
         return self.place
 
 
@@ -55,7 +55,7 @@ def _functions() -> dict[str, ast.FunctionDef]:
 
 
 def named(dotted: str, span: Span, within: str) -> Defined | None:
-    """The function of that path as one that was written where it is called; None if it isn't here."""
+    """Return the function of a dotted path, with all nodes at the span of its call; None if it isn't defined here."""
     node = _functions().get(dotted)
     return None if node is None else Defined(FunctionRef(_lowered(node, span), _HOME, within), dotted)
 

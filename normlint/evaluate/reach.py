@@ -1,4 +1,4 @@
-"""The names in a text that lead to a reduction: functions that hold one, or name one that does."""
+"""Find the names of a text that lead to a reduction: functions that contain one or name one that does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BOUND = re.compile(r"^[ \t]*([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)[ \t]*(?::[^=\n]+)?
 
 
 class Reach:
-    """The names a text defines, and whether evaluating them comes by a reduction or changes what others see."""
+    """The names that a text defines, and whether evaluating them runs a reduction or has a side effect."""
 
     def __init__(self, text: str) -> None:
         self.text = _without_docs(text)
@@ -32,14 +32,14 @@ class Reach:
 
     @cached_property
     def defined(self) -> dict[str, list[Span]]:
-        """Name → where its definitions stand; a function ends where one as far left begins."""
+        """Map each name to the spans of its definitions; a function ends before the next one not nested in it."""
         found: dict[str, list[Span]] = {}
         open_: list[tuple[int, str, int]] = []
         for match in _DEFINED.finditer(self.text):
             name = match["name"]
             if name is None:
                 end = self.text.find("\n", match.end())
-                if not match["made"]:  # a module, whose call isn't followed
+                if not match["made"]:  # not a module, whose call is opaque
                     place = Span(match.start(), len(self.text) if end < 0 else end)
                     found.setdefault(match["attr"] or match["plain"], []).append(place)
                 continue
@@ -58,43 +58,43 @@ class Reach:
         return Marks(self.text).reductions
 
     def words(self, span: Span) -> frozenset[str]:
-        """All that is named there."""
+        """Return the words in a span."""
         if span not in self._words:
             self._words[span] = frozenset(WORD.findall(self.text, *span))
         return self._words[span]
 
     def reduces(self, span: Span) -> bool:
-        """A reduction is called there."""
+        """Return whether a reduction is called in a span."""
         at = bisect_left(self._marks, span.start)
         return at < len(self._marks) and self._marks[at] < span.end
 
     def marks(self, span: Span) -> list[int]:
-        """Where in the stretch reductions are called."""
+        """Return the offsets of the reductions called in a span."""
         return self._marks[bisect_left(self._marks, span.start) : bisect_left(self._marks, span.end)]
 
     def touches(self, span: Span) -> bool:
-        """A reduction is called there, or something that leads to one."""
+        """Return whether a reduction, or a name that leads to one, occurs in a span."""
         return self.reduces(span) or (
             not self.defined.keys().isdisjoint(self.words(span)) and any(map(self.leads, self.words(span)))
         )
 
     def upstream(self, names: set[str], spans: Iterable[Span]) -> set[str]:
-        """The names, and those they are made of in functions at these places, line by line."""
-        made = [pair for span in spans for pair in self._made(span)]
+        """Return the names and, recursively, those in the assignments to them in these spans."""
+        made = [pair for span in spans for pair in self._assignments(span)]
         while True:
             more = {word for bound, words in made if not names.isdisjoint(bound) for word in words} - names
             if not more:
                 return names
             names = names | more
 
-    def _made(self, span: Span) -> list[tuple[set[str], set[str]]]:
+    def _assignments(self, span: Span) -> list[tuple[set[str], set[str]]]:
         if span not in self._lines:
             found = _BOUND.finditer(self.text, *span)
             self._lines[span] = [(set(WORD.findall(m[1])), set(WORD.findall(m[2]))) for m in found]
         return self._lines[span]
 
     def leads(self, word: str) -> bool:
-        """Whether what the word names may come by a reduction, or has an effect."""
+        """Return whether a name of the text may lead to a reduction or a side effect."""
         if word not in self.defined:
             return False
         if word not in self._known:
@@ -102,12 +102,12 @@ class Reach:
         return self._known[word]
 
     def _search(self, word: str) -> None:
-        """Everything the word reaches: if nothing leads to a reduction, none of it does."""
+        """Find out whether a word leads to a reduction; if not, no word that it reaches does."""
         seen = {word}
         todo = [word]
         while todo:
             for span in self.defined[todo.pop()]:
-                if self.reduces(span) or self._acts(span):
+                if self.reduces(span) or self._has_effect(span):
                     self._known[word] = True
                     return
                 more = {w for w in WORD.findall(self.text, *span) if w in self.defined} - seen
@@ -118,14 +118,14 @@ class Reach:
                 todo += more
         self._known.update(dict.fromkeys(seen, False))
 
-    def _acts(self, span: Span) -> bool:
-        """A method that sets an attribute or prints; a constructor runs before the entry does."""
+    def _has_effect(self, span: Span) -> bool:
+        """Return whether a function sets an attribute or prints; constructors run before the entry anyway."""
         head = self.text[span.start : span.start + 80].lstrip()
         return head.startswith(("def", "async")) and _EFFECT.search(self.text, *span) is not None
 
 
 def _without_docs(text: str) -> str:
-    """The text with its triple-quoted strings blanked."""
+    """Return the text with its triple-quoted strings blanked."""
     parts, end = [], 0
     for opened, closed in quoted(text):
         if closed < len(text):

@@ -1,4 +1,4 @@
-"""Paths by replay: run straight through, then again with one more decision flipped, until nothing is new."""
+"""Enumerate paths: evaluate an entry with default decisions, then again with one more flipped, until nothing is new."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_PATHS = 32
 
 
 def replay(module: Module, entry: Entry) -> Iterator[Path]:
-    """Every path through the entry that can tell something new, the straight one first; at most MAX_PATHS."""
+    """Yield the paths of an entry that may show something new, beginning with the default one; at most MAX_PATHS."""
     branches = _Branches()
     steps = 0
     for number in range(MAX_PATHS):
@@ -30,7 +30,7 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
         run = Run(module, entry, *branch)
         path = run.path()
         context = run.context
-        steps += context.steps  # also those that it has from the run before it: what is followed doesn't depend on that
+        steps += context.steps  # also those before the checkpoint, so that the limit doesn't depend on checkpoints
         module.spent += context.steps
         if path is not None:
             if path.cut:
@@ -45,25 +45,25 @@ def replay(module: Module, entry: Entry) -> Iterator[Path]:
 
 @dataclass
 class _Branches:
-    """The runs that are left, by plan and trail; `met`: has a statistic met its input on some path?"""
+    """The waiting runs as (plan, trail) pairs; `met`: a statistic met its input on some path."""
 
-    passed_by: list[tuple[Plan, Trail]] = field(default_factory=lambda: [({}, ())])  # to a reduction that was passed by
+    passed_by: list[tuple[Plan, Trail]] = field(default_factory=lambda: [({}, ())])  # to a missed reduction
     waiting: list[tuple[Plan, Trail]] = field(default_factory=list)
-    doubtful: list[tuple[Plan, Trail]] = field(default_factory=list)  # from a path that ended with an exception
+    doubtful: list[tuple[Plan, Trail]] = field(default_factory=list)  # of paths that ended with an exception
     met: bool = False
     _seen: set[frozenset[tuple[str, bool]]] = field(default_factory=set)
-    _shown: set[object] = field(default_factory=set)  # by any run
-    _asked: set[str] = field(default_factory=set)  # decisions of any run
+    _shown: set[object] = field(default_factory=set)  # findings of all runs
+    _asked: set[str] = field(default_factory=set)  # decisions of all runs
 
     def following(self) -> tuple[Plan, Trail] | None:
-        """The next run."""
+        """Remove and return the next run; None if there is none."""
         branches = self.passed_by or self.waiting or self.doubtful
         return branches.pop(0) if branches else None
 
     def extend(self, plan: Plan, run: Run, norms: AbstractSet[str], reductions: AbstractSet[str], ended: bool) -> None:
-        """The plan with one more decision turned over, each in turn: after a run that showed nothing new, a new one.
+        """Add the plan with each further decision flipped, after a run that showed nothing new only new decisions.
 
-        Where a path ended with an exception, it was the last decision that led there.
+        If the path ended with an exception, its last decision led there and is the first to be flipped.
         """
         decisions = run.context.decisions
         shown = set(_shown(run.context))
@@ -83,7 +83,7 @@ class _Branches:
 
 
 def _shown(context: Context) -> Iterator[object]:
-    """What a run found: its statistics and what they met, in all that distinguishes one norm from another."""
+    """Yield a run's findings: its recorded products, in all that distinguishes norms, and the names of statistics."""
     for flow in context.flows:
         p = flow.product
         yield p.mono, p.dtype, p.layout, tuple((f.steps, f.span) for f in p.mono.factors), flow.returned

@@ -1,4 +1,4 @@
-"""One run of an entry, statement by statement; another run is taken up where it decides otherwise."""
+"""Evaluate an entry along one path, from its beginning or from a checkpoint of another run."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.value import Defined, Product, Tup, Value, scalar
 from normlint.text.frozen import dataclass
 
-Plan: TypeAlias = "dict[str, bool]"  # what is decided in advance
+Plan: TypeAlias = "dict[str, bool]"  # decisions that are fixed in advance
 _MOST_WAITING = 8
-_COPIED = 50  # entries copied in the time of one step
+_COPIED = 50  # items that are copied in the time of one step
 
 
 @dataclass(frozen=True)
 class Path:
-    """One replay: what flowed, what was noted, and what came back."""
+    """The outcome of a run: its context, the attributes of the instance, and the result."""
 
     context: Context
     attrs: dict[str, Value]
     result: Value | None
-    cut: bool = False  # it is longer than what is followed
+    cut: bool = False  # the path was too long
 
 
 Held: TypeAlias = "tuple[tuple[dict[str, Value], dict[str, Value]], ...]"
@@ -38,9 +38,9 @@ Held: TypeAlias = "tuple[tuple[dict[str, Value], dict[str, Value]], ...]"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Before a statement of the constructor or of the entry: all that can be seen from there on.
+    """The state before statement number `at` of `block`, of the constructor (`making`) or of the entry.
 
-    Values don't change, so copies of what holds them are enough. `at`: the number of the statement in `block`.
+    Since values are immutable, it is enough to copy the dicts that hold them.
     """
 
     making: bool
@@ -48,28 +48,28 @@ class Checkpoint:
     at: int
     env: Env
     instance: Instance
-    made_in: Env  # the constructor's, which functions that it kept still see
+    made_in: Env  # the constructor's scope, which closures still see
     machine: Machine
-    held: Held  # what names and attributes are kept in, and a copy
+    held: Held  # the dicts of names and attributes, with their copies
 
     @property
     def decided(self) -> int:
-        """How many decisions had been taken."""
+        """The number of decisions before the checkpoint."""
         return len(self.machine.ctx.decisions)
 
     def restored(self, plan: Plan) -> Machine:
-        """All is as it was, but for the plan."""
+        """Restore the state and return a machine with another plan."""
         for holder, copy in self.held:
             holder.clear()
             holder.update(copy)
         return self.machine.copy(self.machine.ctx.copy(plan))
 
 
-Trail: TypeAlias = "tuple[Checkpoint, ...]"  # of a run, the last one before each of its decisions
+Trail: TypeAlias = "tuple[Checkpoint, ...]"  # of a run: the last checkpoint before each of its decisions
 
 
 class Run:
-    """An entry along a plan, from its beginning or from the last checkpoint of another run's trail."""
+    """A run of an entry with a plan, from its beginning or from the last checkpoint of another run's trail."""
 
     def __init__(self, module: Module, entry: Entry, plan: Plan, trail: Trail = ()) -> None:
         self._entry = entry
@@ -84,22 +84,22 @@ class Run:
 
     @property
     def context(self) -> Context:
-        """What the run knows and notes."""
+        """The context of the run."""
         return self._m.ctx
 
     def trail_to(self, number: int) -> Trail:
-        """The checkpoints before its decision of this number."""
+        """Return the checkpoints before the decision of this number."""
         return tuple(one for one in self._trail if one.decided <= number)
 
     def path(self) -> Path | None:
-        """What comes of it; None where it ends with an exception."""
+        """Run the entry and return the outcome; None if it ends with an exception."""
         since = self._trail[-1] if self._trail else None
         try:
             if since is None or since.making:
                 self._construct(since)
                 self.context.flows, self.context.notes, self.context.grad = [], [], True
                 since = None
-            result = self._enter(since)
+            result = self._run_entry(since)
             with self.context.grad_mode(on=True):
                 self._call_waiting()
         except Exhausted:
@@ -110,25 +110,25 @@ class Run:
         return Path(self.context, dict(self._instance.attrs), result)
 
     def _construct(self, since: Checkpoint | None) -> None:
-        """Run `__init__` with a symbol for every parameter."""
+        """Run `__init__` with a symbol for each parameter."""
         if since is not None:
-            self._through(since.block, since.env, since.at, making=True)
+            self._run_statements(since.block, since.env, since.at, making=True)
             return
         m, cls = self._m, self._entry.cls
         init = of_instance(m, self._instance, "__init__", cls.node.span) if cls else None
         if isinstance(init, Defined) and isinstance(init.ref, FunctionRef):
             self._made_in = enter(m, init.ref, made_with(m, init.ref))
-            self._through(init.ref.block, self._made_in, 0, making=True)
+            self._run_statements(init.ref.block, self._made_in, 0, making=True)
         elif base := torch_norms.base_of(cls):
             torch_norms.initialise(base, self._instance, torch_norms.symbolic(base), self._entry.span)
 
-    def _enter(self, since: Checkpoint | None) -> Value | None:
+    def _run_entry(self, since: Checkpoint | None) -> Value | None:
         if since is not None:
-            return self._through(since.block, since.env, since.at)
+            return self._run_statements(since.block, since.env, since.at)
         m, entry, ref = self._m, self._entry, self._entry.function
         if ref is None:
             m.frames[-1] = Frame(None, "<module>", entry.span)
-            return self._through(entry.block, m.globals, 0)
+            return self._run_statements(entry.block, m.globals, 0)
         if ref.kind != "static" and (entry.cls or is_bare_method(ref)):
             ref = received(ref, Defined(self._instance, "self"))
         arguments = symbolic(m, ref, bound=bool(ref.receiver))
@@ -137,10 +137,10 @@ class Run:
                 m.ctx.learn_rank(given.value, 1)
         env = enter(m, ref, arguments)
         self._learn_use(ref, env)
-        return self._through(ref.block, env, 0)
+        return self._run_statements(ref.block, env, 0)
 
     def _learn_use(self, ref: FunctionRef, env: Env) -> None:
-        """What callers tell of the first tensor."""
+        """Record what callers show of the first tensor's shape."""
         use, shapes = self._entry.use, self.context.shapes
         names = [p.name for p in ref.node.params[1:2]]
         x = env.names.get(names[0]) if names and use is not None else None
@@ -155,13 +155,13 @@ class Run:
             shapes.unite(last, scalar(self._entry.wide).mono)
             shapes.learn_features(last)
 
-    def _through(self, block: s.Block, env: Env, at: int, *, making: bool = False) -> Value | None:
-        """The statements from `at` on, with a checkpoint before each; what they give back."""
+    def _run_statements(self, block: s.Block, env: Env, at: int, *, making: bool = False) -> Value | None:
+        """Run the statements from number `at` on, with a checkpoint before each, and return the result."""
         m = self._m
         node = m.frame.node
         outcome = None
         for number in range(at, len(block)):
-            self._keep(making, block, number, env)
+            self._add_checkpoint(making, block, number, env)
             outcome = m.run(env, block[number : number + 1])
             if outcome is not None:
                 break
@@ -171,20 +171,20 @@ class Run:
         m.frames.pop()
         return value
 
-    def _keep(self, making: bool, block: s.Block, at: int, env: Env) -> None:
-        """A checkpoint, unless to copy what has gathered takes longer than all that was done since the last."""
+    def _add_checkpoint(self, making: bool, block: s.Block, at: int, env: Env) -> None:
+        """Add a checkpoint, unless copying the state would take longer than the steps since the last one."""
         m = self._m
         if self._trail and (m.ctx.steps - self._trail[-1].machine.ctx.steps) * _COPIED < m.ctx.gathered:
             return
         if self._trail and self._trail[-1].decided == len(m.ctx.decisions):
             self._trail.pop()
-        held = _held([env.names, m.globals.names, self._instance.attrs, self._made_in.names])
+        held = _copies([env.names, m.globals.names, self._instance.attrs, self._made_in.names])
         self._trail.append(
             Checkpoint(making, block, at, env, self._instance, self._made_in, m.copy(m.ctx.copy()), held)
         )
 
     def _call_waiting(self) -> None:
-        """Functions that the entry defined and gave away: evaluated with symbols, like an entry of their own."""
+        """Evaluate the nested functions that weren't called, with symbols like an entry."""
         m = self._m
         for ref in m.waiting[:_MOST_WAITING]:
             bare = is_bare_method(ref)
@@ -192,15 +192,15 @@ class Run:
             call(m, Defined(inner), symbolic(m, inner, bound=bare), self._entry.span)
 
     def _mark_returned(self, result: Value | None) -> None:
-        """Note that a product is what the entry gives back, also as one of several outputs."""
+        """Record the products that the entry returns, also in a tuple, as returned."""
         items = result.items if isinstance(result, Tup) else (result,) if result is not None else ()
         for item in items:
             if isinstance(item, Product):
                 self._m.flow(item, item.span, returned=True)
 
 
-def _held(holders: list[dict[str, Value]]) -> Held:
-    """What names and attributes are kept in, each with a copy; those of all objects that can be seen."""
+def _copies(holders: list[dict[str, Value]]) -> Held:
+    """Return the dicts of names and attributes, also of reachable objects, each with a copy."""
     found: dict[int, tuple[dict[str, Value], dict[str, Value]]] = {}
     while holders:
         holder = holders.pop()
@@ -211,7 +211,7 @@ def _held(holders: list[dict[str, Value]]) -> Held:
 
 
 def _attributes(value: Value) -> Iterator[dict[str, Value]]:
-    """Of an object, or of all in a tuple."""
+    """Yield the attributes of an instance, or of each instance in a tuple."""
     if isinstance(value, Tup):
         for item in value.items:
             yield from _attributes(item)

@@ -1,4 +1,4 @@
-"""Shapes that the head of a function gives: annotations like `Float[Tensor, "b n d"]`, docstrings and comments."""
+"""Read shapes from a function's annotations, such as `Float[Tensor, "b n d"]`, its docstring and its comments."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from normlint.evaluate import syntax as s
+from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.dims import symbol
-from normlint.evaluate.monomial import ONCE, Factor, Mono, Scalar
+from normlint.evaluate.monomial import Mono, Scalar, mono_of
 from normlint.evaluate.value import Product
 from normlint.text.finding import Span
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _ITEM = r"(?:[A-Za-z_]\w*|\d+|\.\.\.|\*)"
 _SHAPE = re.compile(rf"[(\[]\s*({_ITEM}(?:\s*,\s*{_ITEM})*)\s*,?\s*[)\]]")
 _TIMES = re.compile(rf"({_ITEM}(?:\s+[x×]\s+{_ITEM})+)")  # batch x 36 x 2048
-_PARTS = re.compile(r"\W*(?:format|order|convention|component|coordinate)", re.IGNORECASE)  # these aren't axes
+_PARTS = re.compile(r"\W*(?:format|order|convention|component|coordinate)", re.IGNORECASE)  # no axes before these
 _TYPED = re.compile(r"\[\s*[\w.]*(?:Tensor|Array)\s*,\s*[\"']([^\"']+)[\"']\s*\]")
 _AXIS = re.compile(
     r"[A-Za-z]\d?|[A-Z]{2,3}|\d+|\.\.\.|\*|.*(?:batch|seq|len|dim|hid|chan|embed|feat|head|tok|time|height|width|num|size"
@@ -29,7 +30,7 @@ _AXIS = re.compile(
     re.IGNORECASE,
 )
 _NO_AXIS = frozenset("tensor torch float int bool str none optional default list tuple dict any self".split())
-MOST_TEXT = 4000  # of a head; a longer one is not searched
+MOST_TEXT = 4000  # characters that are searched
 _ANY = ("...", "*")
 
 
@@ -52,14 +53,14 @@ def learn_shapes(m: Machine, ref: FunctionRef, values: Mapping[str, object]) -> 
 
 @lru_cache(maxsize=512)
 def _read(head: str, name: str, note: str, alone: bool) -> tuple[str, ...] | None:
-    """The axis names of a parameter's shape; None where the text gives no shape or several."""
+    """Return the axis names of a parameter's shape; None if the text gives no shape or several."""
     lines = head.splitlines() if any(c in head for c in "([") and any(c in head for c in "#\"'") else []
     shapes = set(_typed(note) or _documented(lines, name) or (_input(lines) if alone else ()))
     return shapes.pop() if len(shapes) == 1 else None
 
 
 def _head(m: Machine, node: s.Function, ref: FunctionRef) -> str:
-    """The lines from the name to the first statement, which may be a docstring; then the docstring of the class."""
+    """Return the text from a function's name to its first statement, with its docstring and that of its class."""
     first = node.body[0]
     end = first.span.end if _is_text(first) else first.span.start
     head = m.module.source(Span(node.head.end, min(end, node.head.end + MOST_TEXT)))
@@ -75,7 +76,7 @@ def _is_text(stmt: s.Stmt) -> bool:
 
 
 def _typed(note: str) -> tuple[tuple[str, ...], ...]:
-    """Float[Tensor, "b n d"]."""
+    """Return the shape in an annotation like `Float[Tensor, "b n d"]`, if there is one."""
     found = _TYPED.search(note)
     if found is None or "," in found[1] or "(" in found[1]:
         return ()
@@ -85,7 +86,7 @@ def _typed(note: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _documented(lines: list[str], name: str) -> tuple[tuple[str, ...], ...]:
-    """`x: (B, T, C)`, `x (Tensor): of shape [batch, seq, dim]`, also where the shape stands on the next line."""
+    """Return shapes like `x: (B, T, C)` or `x (Tensor): of shape [batch, seq, dim]`, also from the next line."""
     found: list[tuple[str, ...]] = []
     spoken = [(number, line) for number, line in enumerate(lines) if name in line]
     named = re.compile(rf"(?:^|[\s#`\"'(:]){re.escape(name)}\b(?=[`\s:(=\[,]|$)") if spoken else _SHAPE
@@ -100,13 +101,13 @@ def _documented(lines: list[str], name: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _input(lines: list[str]) -> tuple[tuple[str, ...], ...]:
-    """`Input: (N, L, D)`, or a shape in a comment of its own, where there is but one tensor."""
+    """Return shapes like `Input: (N, L, D)`, or in a comment line, for the only tensor of a function."""
     spoken = (line for line in lines if re.search(r"\binputs?\b|^\s*#", line, re.IGNORECASE))
     return tuple(shape for line in spoken for shape in list(_shapes(line))[:1])
 
 
 def _shapes(line: str) -> Iterator[tuple[str, ...]]:
-    """What reads like the names of axes, in brackets."""
+    """Yield tuples of axis names in brackets, or joined by ×."""
     for match in (*_SHAPE.finditer(line), *_TIMES.finditer(line)):
         if _PARTS.match(line, match.end()):
             continue
@@ -121,7 +122,7 @@ def _is_axis(item: str) -> bool:
 
 
 def _learn(ctx: Context, x: Product, items: tuple[str, ...], scope: int) -> None:
-    """The rank, and the lengths by their names: one name, one length, as far as the function goes."""
+    """Record the rank of a shape and its named lengths, which are equal for equal names in a function."""
     shapes, dims = ctx.shapes, ctx.dims(x)
     if any(item in _ANY for item in items[1:]):
         return
@@ -140,6 +141,4 @@ def _learn(ctx: Context, x: Product, items: tuple[str, ...], scope: int) -> None
 
 
 def _named(item: str, scope: int) -> Mono:
-    from normlint.evaluate.attributes import SIZES
-
-    return Mono(1.0, (Factor(Scalar(item), ONCE),)) if item in SIZES and len(item) > 1 else symbol(f"{item}@{scope}")
+    return mono_of(Scalar(item)) if item in SIZES and len(item) > 1 else symbol(f"{item}@{scope}")

@@ -1,7 +1,7 @@
-"""Names that torch doesn't have: what is meant by them is what is read, and it is noted.
+"""Recognize misspelled names of torch, evaluate what is meant, and record a note.
 
-torch changes: a function is taken for a misspelling only where one of torch's has nearly the same name, and where
-nothing but torch can be what it is asked of.
+Since torch changes, a name is a misspelling only if a torch function has nearly the same name, and only if its owner
+can't be anything but torch or a tensor.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from normlint.evaluate.ops.table import Arguments, Bound
 
 NOTE: Final = "unknown name"
-_NEAR: Final = 0.8  # of difflib: var and vart, mean and meen, but not sum and std
-# What else has tensors or arrays with methods of the same names.
-_OTHERS: Final = frozenset(
+_NEAR: Final = 0.8  # cutoff of difflib: accepts vart for var, but not sum for std
+# Other libraries whose arrays have methods of the same names.
+_OTHER_LIBRARIES: Final = frozenset(
     "cupy dask flax jax keras mindspore mlx numpy oneflow paddle tensorflow tinygrad xarray pandas polars".split()
 )
 
 
 def meant(m: Machine, func: Value, span: Span) -> Value:
-    """The function that is meant, where torch has none of this name."""
+    """Return the function that is meant if torch has none of this name; any other function unchanged."""
     if isinstance(func, Path):
         return _function(m, func, span)
-    if isinstance(func, Method) and func.receiver.tensor and not _is_anything(func):
+    if isinstance(func, Method) and func.receiver.tensor and not _may_be_no_tensor(func):
         name = _nearest(func.name, "Tensor")
         if name and _is_torch(m):
             m.ctx.note(NOTE, Span(span.end - len(func.name), span.end), f"a tensor has no `{func.name}`{_hint(name)}")
@@ -43,8 +43,8 @@ def meant(m: Machine, func: Value, span: Span) -> Value:
 _BUILTINS: Final = (dict, list, str, set, bytes, float)
 
 
-def _is_anything(func: Method) -> bool:
-    """Whether it need not be a tensor's: Python's own types have it, or a call that isn't followed made the object."""
+def _may_be_no_tensor(func: Method) -> bool:
+    """Return whether a method may not be a tensor's: a built-in type has it, or the receiver's type is unknown."""
     made = any(isinstance(f.atom, Apply) for f in func.receiver.mono.factors)
     return made or any(hasattr(cls, func.name) for cls in _BUILTINS)
 
@@ -71,7 +71,7 @@ def _is_quoted(text: str, name: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _nearest(name: str, space: str) -> str:
-    """A function of torch's that is followed and has nearly this name; empty if torch has the name itself."""
+    """Return the supported torch function of nearly this name; empty if there is none or torch has the name."""
     public = signatures.public(space)
     bare = name.rstrip("_")
     if name in public or bare in public or name.startswith("_") or not name.islower() or len(name) < 3:
@@ -84,9 +84,9 @@ def _nearest(name: str, space: str) -> str:
 
 
 def corrected(m: Machine, key: str, bound: Bound, args: Arguments, span: Span) -> Arguments:
-    """The arguments with the keywords that are meant, where the function doesn't take what is written.
+    """Return the arguments with unexpected keywords replaced by those that are meant.
 
-    Where nothing is near, or the function may be another library's, any parameter may be meant.
+    If there is no similar keyword, or the function may be another library's, any parameter may be meant.
     """
     refused = [name for name in args.keywords if {name, signatures.NUMPY.get(name)} & set(bound.unexpected)]
     keywords = {name: given for name, given in args.keywords.items() if name not in refused}
@@ -111,7 +111,7 @@ def corrected(m: Machine, key: str, bound: Bound, args: Arguments, span: Span) -
 
 
 def too_many(m: Machine, key: str, args: Arguments, surplus: int) -> None:
-    """Note the first argument that a tensor's method has no parameter for; what it is asked of was cast: a tensor."""
+    """Record the first surplus argument of a method, if its receiver was cast and so is a tensor."""
     receiver = args.positional[0].value
     cast = isinstance(receiver, Product) and receiver.tensor and receiver.dtype not in (DType.UNKNOWN, DType.INPUT)
     if cast and key.startswith("Tensor.") and _is_torch(m):
@@ -120,7 +120,7 @@ def too_many(m: Machine, key: str, args: Arguments, surplus: int) -> None:
 
 
 def _of_tensor(args: Arguments) -> bool:
-    """Whether a method is a tensor's: `ops.mean(x)` gives the tensor to some object that has one of the same name."""
+    """Return whether a method is a tensor's, and not another object's that gets the tensor, as in `ops.mean(x)`."""
     return not any(isinstance(g.value, Product) and g.value.tensor for g in args.positional[1:])
 
 
@@ -129,8 +129,8 @@ def _hint(name: str) -> str:
 
 
 def _is_torch(m: Machine) -> bool:
-    """Whether a tensor of this text is torch's: it imports torch, and no other library whose arrays look like it."""
+    """Return whether a tensor must be torch's: the text imports torch and no other array library."""
     roots = {path.partition(".")[0] for path in m.module.imports.values()}
     owner = m.frame.owner
-    others = _OTHERS - {"numpy"} if owner is not None and owner.is_module() else _OTHERS
+    others = _OTHER_LIBRARIES - {"numpy"} if owner is not None and owner.is_module() else _OTHER_LIBRARIES
     return "torch" in roots and roots.isdisjoint(others)

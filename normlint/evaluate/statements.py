@@ -1,4 +1,4 @@
-"""Statements: names bound, branches taken, loops run once, in-place changes noted."""
+"""Evaluate statements symbolically: bind names, take one branch, run loops, and note in-place changes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Jumped:
-    """break or continue: the rest of the loop's body is not run."""
+    """The outcome of break or continue, after which the rest of the loop's body isn't run."""
 
 
-MOST_ROUNDS = 8  # of a loop over known items
+MOST_ROUNDS = 8  # iterations of a loop over known items
 Outcome: TypeAlias = Returned | Jumped | None
 
 
@@ -82,11 +82,11 @@ def bind_target(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
         case s.Starred(value=inner):
             bind_target(m, env, inner, value)
         case s.Subscript(base=base):
-            _store(m, env, target, value)
+            _store_item(m, env, target, value)
 
 
-def _store(m: Machine, env: Env, target: s.Subscript, value: Value) -> None:
-    """`x[...] = value`: what a tensor holds is no longer known, a list or dict holds something else."""
+def _store_item(m: Machine, env: Env, target: s.Subscript, value: Value) -> None:
+    """Assign `x[...] = value`: change a list or dict, or make the values of a tensor unknown."""
     held, span = m.eval(env, target.base), target.span
     if isinstance(held, Tup | Dict):
         key = m.eval(env, target.index[0]) if len(target.index) == 1 else None
@@ -104,7 +104,7 @@ def _store(m: Machine, env: Env, target: s.Subscript, value: Value) -> None:
 
 
 def share(m: Machine, old: Param, init: str, first: Mono | None) -> None:
-    """The attributes that hold a parameter which was filled through another name, a view or a loop."""
+    """Update the attributes that hold a parameter which was filled through another name, a view or a loop."""
     instance = receiver_of(m)
     for name, value in instance.attrs.items() if instance is not None else ():
         sole = value.sole if isinstance(value, Product) else None
@@ -116,13 +116,13 @@ def share(m: Machine, old: Param, init: str, first: Mono | None) -> None:
 
 
 def rebind(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
-    """Give the name or attribute that `target` spells a new value; other expressions have none to change."""
+    """Assign a new value to `target` if it is a name or an attribute."""
     if isinstance(target, s.Name | s.Attribute):
         bind_target(m, env, target, value)
 
 
 def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: Span) -> list[Value]:
-    """The values for `len(items)` targets."""
+    """Return the values that unpacking assigns to the targets `items`."""
     star = next((i for i, item in enumerate(items) if isinstance(item, s.Starred)), None)
     if isinstance(value, Tup) and (places := spread([i == star for i in range(len(items))], len(value.items))):
         return [value.items[at] if isinstance(at, int) else Tup(value.items[at]) for at in places]
@@ -131,8 +131,7 @@ def _unpacked(m: Machine, value: Value, items: tuple[s.Expr, ...], span: Span) -
     if isinstance(value, Product) and value.tensor:
         dims = without(m.ctx.dims(value), (0,))
         opaque = (algebra.opaque("item", (value.mono, i), span) for i in range(len(items)))
-        part = [replace(one, dtype=value.dtype, shape=dims) for one in opaque]
-        return list(part)
+        return [replace(one, dtype=value.dtype, shape=dims) for one in opaque]
     return [algebra.opaque("item", (i,), item.span, pure=False, data=True) for i, item in enumerate(items)]
 
 
@@ -161,7 +160,7 @@ def _augment(m: Machine, env: Env, stmt: s.Augment) -> Outcome:
 
 
 def mutated(m: Machine, old: Product, value: Value, span: Span) -> Value:
-    """The result of an in-place operation: it keeps the memory and the dtype of what it changed."""
+    """Return the result of an in-place operation with the memory and dtype of the changed tensor."""
     if old.alias:
         m.ctx.note("mutation", span, old.alias)
     if not isinstance(value, Product):
@@ -179,7 +178,7 @@ def _evaluate(m: Machine, env: Env, stmt: s.Evaluate) -> Outcome:
 def _return(m: Machine, env: Env, stmt: s.Return) -> Outcome:
     value = m.eval(env, stmt.value) if stmt.value is not None else Constant(None)
     if not m.ctx.grad:
-        m.flow(value, stmt.span)  # here: where the function is left, the gradient may be on again
+        m.flow(value, stmt.span)  # before the gradient may be on again outside the function
     for item in value.items if isinstance(value, Tup) else ():
         if isinstance(item, Product) and item.alias and not item.mono.has_stat:
             m.ctx.note("handed back", stmt.span, item.alias)
@@ -191,7 +190,7 @@ def _raise(m: Machine, env: Env, stmt: s.Raise) -> Outcome:
 
 
 def _declare(m: Machine, env: Env, stmt: s.Declare) -> Outcome:
-    """`global` and `nonlocal` have no effect here: what is assigned stays in this scope."""
+    """Ignore `global` and `nonlocal`, so that assignments stay in this scope."""
     return None
 
 
@@ -205,7 +204,7 @@ _DEBUG = ("debug", "verbose", "logg", "print", "__debug__")
 def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
     known = dict(m.ctx.possible), len(m.ctx.decisions)
     asked = len(m.ctx.open)
-    taken = m.truth(env, stmt.test, _preferred(m, stmt))
+    taken = m.truth(env, stmt.test, _preferred_branch(m, stmt))
     m.ctx.fork(asked, _extent(stmt.orelse if taken else stmt.body), stmt.span)
     if "dtype" in m.module.source(stmt.test.span) and known[0] == m.ctx.possible and known[1] < len(m.ctx.decisions):
         m.ctx.vague = True
@@ -217,7 +216,7 @@ def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
 
 
 def _is_quiet(m: Machine, stmt: s.If) -> bool:
-    """Does the test ask for debugging, or for what its own block sets, so that the block runs once?"""
+    """Return whether a test is for debugging, or for a name that its own block sets, so that the block runs once."""
     test = m.module.source(stmt.test.span)
     targets = (target for one in stmt.body if isinstance(one, s.Assign) for target in one.targets)
     once = any(re.search(rf"\b{re.escape(m.module.source(t.span))}(?!\w)", test) for t in targets)
@@ -228,8 +227,8 @@ def _extent(block: s.Block) -> Span:
     return Span(block[0].span.start, block[-1].span.end) if block else Span(0, 0)
 
 
-def _preferred(m: Machine, stmt: s.If) -> bool | None:
-    """The branch that holds a reduction, or the one that doesn't raise; None where it makes no difference."""
+def _preferred_branch(m: Machine, stmt: s.If) -> bool | None:
+    """Return which branch to try first: the one with a reduction, or the one that doesn't raise; None for either."""
     body, orelse = m.marked(stmt.body), m.marked(stmt.orelse)
     if body != orelse:
         return body
@@ -239,16 +238,16 @@ def _preferred(m: Machine, stmt: s.If) -> bool | None:
 
 
 def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
-    """The body runs for each of a few known items, else once with an unknown one."""
+    """Run a loop's body for each of a few known items, else once with an unknown item."""
     subject = m.eval(env, stmt.subject)
     items = functional.items_of(m, subject) if stmt.target is not None else None
     if items and len(items) <= MOST_ROUNDS:
-        return _rounds(m, env, stmt, stmt.target, items)
+        return _loop_over_items(m, env, stmt, stmt.target, items)
     if items == ():
-        return _no_round(m, env, stmt)
+        return _loop_over_nothing(m, env, stmt)
     one = pieces.each(m.ctx, subject, stmt.span) if stmt.target is not None else None
     if one is not None:
-        return _over_parts(m, env, stmt, one)
+        return _loop_over_parts(m, env, stmt, one)
     before = {name: value for name, value in env.names.items() if isinstance(value, Tup | Dict)}
     if stmt.target is not None:
         item: Value = algebra.opaque("item", (), stmt.target.span, pure=False, data=True)
@@ -262,8 +261,8 @@ def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
     return execute(m, env, stmt.orelse)
 
 
-def _no_round(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
-    """Nothing to go through: the body is read, for the norms in it, and changes nothing."""
+def _loop_over_nothing(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
+    """Evaluate the body of a loop over nothing, for the norms in it, and undo its assignments."""
     before = dict(env.names)
     execute(m, env, stmt.body)
     env.names.clear()
@@ -271,8 +270,8 @@ def _no_round(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
     return execute(m, env, stmt.orelse)
 
 
-def _changed(body: s.Block) -> set[str]:
-    """The names that a loop's body gives another value, or another item; none where it may leave the loop."""
+def _rebound_names(body: s.Block) -> set[str]:
+    """Return the names that a loop's body may rebind or append to; none if it may leave the loop."""
     nodes = [*walk(body)]
     if any(isinstance(n, s.Return | s.Jump) for n in nodes):
         return set()
@@ -282,11 +281,11 @@ def _changed(body: s.Block) -> set[str]:
     return {t.id for t in (*targets, *lists) if isinstance(t, s.Name)}
 
 
-def _over_parts(m: Machine, env: Env, stmt: s.Loop, one: Value) -> Outcome:
-    """The body once for all parts of a tensor: what it adds to what there was is summed, what it appends is a list."""
+def _loop_over_parts(m: Machine, env: Env, stmt: s.Loop, one: Value) -> Outcome:
+    """Run a loop's body once for all parts of a tensor: added values become sums, appended values lists of parts."""
     assert stmt.target is not None
     bind_target(m, env, stmt.target, one)
-    own = _changed(stmt.body)
+    own = _rebound_names(stmt.body)
     before = {name: value for name, value in env.names.items() if name in own and isinstance(value, Product | Tup)}
     sums = {name: value for name, value in before.items() if isinstance(value, Product)}
     marks = {name: functional.so_far(value, stmt.span, name) for name, value in sums.items()}
@@ -305,8 +304,8 @@ def _over_parts(m: Machine, env: Env, stmt: s.Loop, one: Value) -> Outcome:
     return outcome if isinstance(outcome, Returned) else execute(m, env, stmt.orelse)
 
 
-def _rounds(m: Machine, env: Env, stmt: s.Loop, target: s.Expr | None, items: tuple[Value, ...]) -> Outcome:
-    """The body for each item in turn, until a jump or a return."""
+def _loop_over_items(m: Machine, env: Env, stmt: s.Loop, target: s.Expr | None, items: tuple[Value, ...]) -> Outcome:
+    """Run a loop's body for each item in turn, until a jump or a return."""
     for item in items:
         if target is not None:
             bind_target(m, env, target, item)
@@ -334,7 +333,7 @@ def _with(m: Machine, env: Env, stmt: s.With) -> Outcome:
 
 
 def _grad_mode(m: Machine, env: Env, path: Value, context: s.Expr) -> bool | None:
-    """What a context does to the gradient: off, on, or nothing."""
+    """Return whether a context turns gradients on or off; None if neither."""
     if not isinstance(path, Path):
         return None
     if path.dotted == "torch.set_grad_enabled" and isinstance(context, s.Call) and context.args:
@@ -344,7 +343,7 @@ def _grad_mode(m: Machine, env: Env, path: Value, context: s.Expr) -> bool | Non
 
 
 def _try(m: Machine, env: Env, stmt: s.Try) -> Outcome:
-    """The body, or on another path its first handler."""
+    """Run the body of a `try`, or on another path its first handler."""
     failed = bool(stmt.handlers) and m.ctx.decide(f"{EXCEPTION} {stmt.span.start}")
     outcome = execute(m, env, stmt.handlers[0].body if failed else stmt.body)
     if outcome is None and not failed:

@@ -1,4 +1,4 @@
-"""Brackets: an axis put back, a length out of a shape, an item of a tuple, a part of a tensor."""
+"""Evaluate subscripts of tensors, shapes, tuples and dicts."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def subscript(m: Machine, env: Env, node: s.Subscript) -> Value:
         m.flow(base, node.base.span)
         return _tensor_item(m, env, base, node)
     if isinstance(base, AxesOf) and _bound(m, env, node.index[0]) == -1:
-        return number(-1.0, node.span)  # the last axis, from wherever they are counted
+        return number(-1.0, node.span)  # the last one of several last axes
     if isinstance(base, Constant | Defined | Path):
         return Opaque(m.module.source(node.span)[:80])
     return algebra.opaque(m.module.source(node.span)[:80], (), node.span)
 
 
 def _bound(m: Machine, env: Env, node: s.Expr | None) -> int | None:
-    """The bound of a slice as an integer; None if there is none or its value isn't known."""
+    """Return an index or bound of a slice as an integer; None if there is none or it is unknown."""
     value = m.eval(env, node) if node is not None else None
     return value.whole if isinstance(value, Product) else None
 
@@ -65,7 +65,7 @@ def _item(m: Machine, env: Env, base: Shape | Tup, index: tuple[s.Expr, ...], sp
     if isinstance(first, s.Slice):
         return _slice(m, env, base, first) or Opaque(m.module.source(span)[:80])
     if isinstance(base, Shape):
-        axes = axes_of(m.eval(env, first), None)  # as a reduction along it has it
+        axes = axes_of(m.eval(env, first), None)  # an axis as a reduction takes it
         return size(m, base, axes[0]) if isinstance(axes, tuple) and axes else scalar(m.module.source(span)[:80])
     at = _bound(m, env, first)
     if at is None:
@@ -74,7 +74,7 @@ def _item(m: Machine, env: Env, base: Shape | Tup, index: tuple[s.Expr, ...], sp
 
 
 def _slice(m: Machine, env: Env, base: Shape | Tup, index: s.Slice) -> Value | None:
-    """Some of the items; None where it isn't known which."""
+    """Return a slice of a tuple or shape; None if its bounds aren't known."""
     parts = (index.lower, index.upper, index.step)
     given = [m.eval(env, node) if node is not None else Constant(None) for node in parts]
     bounds = [value.whole if isinstance(value, Product) else None for value in given]
@@ -94,7 +94,7 @@ def _slice(m: Machine, env: Env, base: Shape | Tup, index: s.Slice) -> Value | N
 
 
 def size(m: Machine, shape: Shape, at: int) -> Value:
-    """One length out of a shape."""
+    """Return the length of an axis of a shape."""
     if shape.start is not None and at >= 0:
         at += shape.start
     if shape.stop is not None and at < 0:
@@ -110,15 +110,15 @@ def size(m: Machine, shape: Shape, at: int) -> Value:
 
 
 def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Value:
-    """`x[..., None]` puts an axis back; other indices make a new tensor of the same dtype."""
+    """Return an item of a tensor: x with new axes for None, a part of a parameter, or an opaque tensor."""
     index = [m.eval(env, i) if not isinstance(i, s.Slice) else i for i in node.index]
     if len(index) == 1 and isinstance(index[0], Tup) and Constant(...) in index[0].items:
-        index = list(index[0].items)  # x[(..., None)], and no list of places
+        index = list(index[0].items)  # x[(..., None)] is x[..., None], not a list of indices
     sole = base.sole
     if not base.tensor and sole is not None:
         return scalar(f"{describe(base)}[{m.module.source(node.span)[-12:]}]")
     plain = all(is_full(i) for i in index)
-    dims = shaping.indexed(m.ctx, m.ctx.dims(base), [_meant(i) for i in index])
+    dims = shaping.indexed(m.ctx, m.ctx.dims(base), [_axis_effect(i) for i in index])
     dims = dims or m.ctx.shapes.free(unread=True)
     if plain and any(isinstance(i, Constant) and i.value is None for i in index):
         at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
@@ -127,10 +127,10 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
         return replace(shapes.with_axis(base, -1 if last else at - len(index) if behind else at), shape=dims)
     if plain:
         return base
-    single = _single(index) if algebra.is_statistic(base) else None
+    single = _removed_axis(index) if algebra.is_statistic(base) else None
     if single is not None and (alone := shapes.dropped(base, single)):
         return alone
-    part = _part(m, env, base, index, node.span)
+    part = _part_of_parameter(m, env, base, index, node.span)
     if part is not None:
         return part
     places = node.index if len(node.index) == len(index) else node.index * len(index)
@@ -138,11 +138,11 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     found = replace(
         algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias, shape=dims
     )
-    return measured.note(m.ctx, "index", {"input": base, "index": _written(m, env, index)}, found)
+    return measured.note(m.ctx, "index", {"input": base, "index": _index_values(m, env, index)}, found)
 
 
-def _written(m: Machine, env: Env, index: Sequence[object]) -> Value:
-    """The index as a tuple of values, each slice as a marked one."""
+def _index_values(m: Machine, env: Env, index: Sequence[object]) -> Value:
+    """Return the index as a tuple of values, with a slice as a tuple that begins with "slice"."""
     none = Constant(None)
 
     def of(item: object) -> Value:
@@ -154,8 +154,8 @@ def _written(m: Machine, env: Env, index: Sequence[object]) -> Value:
     return Tup(tuple(map(of, index)))
 
 
-def _meant(item: object) -> str:
-    """What one index does to the axes; "?" where that isn't known."""
+def _axis_effect(item: object) -> str:
+    """Return what an index item does to the axes, as `shaping.indexed` takes it; "?" if unknown."""
     if isinstance(item, s.Slice):
         return ":" if item.lower is item.upper is item.step is None else "part"
     if isinstance(item, Constant):
@@ -163,8 +163,8 @@ def _meant(item: object) -> str:
     return "one" if isinstance(item, Product) and not item.tensor else "?"
 
 
-def _single(index: Sequence[object]) -> float | None:
-    """The axis of which `[..., 0]` and `[:, 0, :]` take the only item, if its length is 1."""
+def _removed_axis(index: Sequence[object]) -> float | None:
+    """Return the axis that an index like `[..., 0]` or `[:, 0, :]` removes; None for any other index."""
     first = [at for at, i in enumerate(index) if isinstance(i, Product) and i.number in (0, -1)]
     others = [i for i in index if isinstance(i, Constant) or not is_full(i)]
     if others == [index[at] for at in first[:1]]:
@@ -173,19 +173,19 @@ def _single(index: Sequence[object]) -> float | None:
     return float(first[0] - len(index)) if behind and len(first) == 1 else None
 
 
-def _part(m: Machine, env: Env, base: Product, index: Sequence[object], span: Span) -> Product | None:
-    """A part of a parameter, cut by slices and numbers, is a parameter: a gain as long as the input."""
+def _part_of_parameter(m: Machine, env: Env, base: Product, index: Sequence[object], span: Span) -> Product | None:
+    """Return a parameter indexed by slices and numbers as a parameter; None for any other index."""
     sole = base.sole
     numbered = all(isinstance(i, s.Slice) or (isinstance(i, Product) and i.number is not None) for i in index)
     if sole is None or not isinstance(sole.atom, Param) or not sole.atom.name or not numbered:
         return None
-    within = ", ".join(_cut(m, env, i) for i in index)
+    within = ", ".join(_index_text(m, env, i) for i in index)
     atom = replace(sole.atom, name=f"{sole.atom.name}[{within}]", shape=None)
     return replace(base, mono=Mono(1.0, (replace(sole, atom=atom),)), shape=None, span=span)
 
 
-def _cut(m: Machine, env: Env, item: object) -> str:
-    """An index as a name has it: 0, 1:, :size 1 of x."""
+def _index_text(m: Machine, env: Env, item: object) -> str:
+    """Return an index item as text for a parameter's name, such as "0", "1:" or ":size 1 of x"."""
     if isinstance(item, s.Slice):
         parts = (item.lower, item.upper, *((item.step,) if item.step else ()))
         return ":".join(describe(m.eval(env, p)) if p is not None else "" for p in parts)
@@ -193,7 +193,7 @@ def _cut(m: Machine, env: Env, item: object) -> str:
 
 
 def is_full(item: object) -> bool:
-    """An index that takes all: `:`, `...` or None."""
+    """Return whether an index item selects everything: `:`, `...` or None."""
     item = item.value if isinstance(item, s.Literal) else item
     if item in (None, ...):
         return True

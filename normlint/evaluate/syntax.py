@@ -1,7 +1,7 @@
-"""The Python that the evaluation sees: a small tree of frozen nodes, each with its span.
+"""The syntax tree that both interpreters evaluate: frozen nodes, each with its span.
 
-What has no node of its own is an `Other` with its sub-expressions: evaluated for what they do, then opaque.
-Fields that aren't compared hold what only the concrete domain needs to know; `walk` passes them by.
+An expression without a node class is an `Other`: its sub-expressions are evaluated, and its value is opaque. Fields
+that aren't compared are only needed by the concrete interpreter, and `walk` skips them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from normlint.text.frozen import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Anything with a place in the text."""
+    """A node with its span in the text."""
 
     span: Span
 
@@ -41,7 +41,7 @@ class Name(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Literal(Expr):
-    """A number, a string, None, True, False or ..."""
+    """A literal: a number, a string, None, True, False or an ellipsis."""
 
     value: object
 
@@ -54,7 +54,7 @@ class Attribute(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Argument(Node):
-    """`star` is "", "*" or "**"; `name` is the keyword, if any."""
+    """An argument of a call; `star` is "", "*" or "**", and `name` is the keyword or ""."""
 
     name: str
     star: str
@@ -69,7 +69,7 @@ class Call(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Expr):
-    """`op` is the operator as written: + - * / // % ** @ & | ^ << >>."""
+    """A binary operation; `op` is the operator as written: + - * / // % ** @ & | ^ << >>."""
 
     op: str
     left: Expr
@@ -78,7 +78,7 @@ class Binary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Unary(Expr):
-    """`op` is - + ~ or not."""
+    """A unary operation; `op` is - + ~ or not."""
 
     op: str
     operand: Expr
@@ -92,7 +92,7 @@ class Compare(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Logic(Expr):
-    """`a and b and c`, `a or b`."""
+    """A Boolean operation such as `a and b and c`; `op` is and or or."""
 
     op: str
     values: tuple[Expr, ...]
@@ -116,7 +116,7 @@ class Slice(Expr):
 class Subscript(Expr):
     base: Expr
     index: tuple[Expr, ...]
-    several: bool = field(default=False, compare=False)  # the index is a tuple, also `x[a,]`
+    several: bool = field(default=False, compare=False)  # the index is a tuple, as in `x[a,]`
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class Walrus(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Clause(Node):
-    """`for target in iterable if … if …`."""
+    """A clause `for target in iterable if … if …` of a comprehension."""
 
     target: Expr
     iterable: Expr
@@ -156,7 +156,7 @@ class Clause(Node):
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Expr):
-    """`kind` is list, set, dict, generator or async; a dict's elements are two."""
+    """A comprehension; `kind` is list, set, dict, generator or async; a dict has two elements, key and value."""
 
     kind: str
     elements: tuple[Expr, ...]
@@ -165,7 +165,7 @@ class Comprehension(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Field(Node):
-    """`{value!conversion:format}` in an f-string."""
+    """A field `{value!conversion:format}` of an f-string."""
 
     value: Expr
     conversion: str
@@ -174,14 +174,14 @@ class Field(Node):
 
 @dataclass(frozen=True, slots=True)
 class Joined(Expr):
-    """An f-string: strings and fields."""
+    """An f-string of strings and fields."""
 
     parts: tuple[str | Field, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Node):
-    """`star` is "", "*" or "**"; `keyword` says keyword-only, `places` positional-only."""
+    """A parameter; `star` is "", "*" or "**", `keyword` means keyword-only, and `places` positional-only."""
 
     name: str
     star: str
@@ -199,13 +199,13 @@ class Lambda(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Other(Expr):
-    """`word` says what Python's parser calls it."""
+    """Any other expression; `word` is the name of its class in `ast`."""
 
     children: tuple[Expr, ...]
     word: str = field(default="", compare=False)
 
 
-# Operators by the names that Python's `operator` module, and the methods of a class, have for them.
+# Operators by their names in Python's `operator` module.
 OPERATORS: Final = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
     "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
@@ -224,7 +224,7 @@ class Assign(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Augment(Stmt):
-    """`target op= value`; `op` without the equals sign."""
+    """An augmented assignment `target op= value`; `op` is without the equals sign."""
 
     target: Expr
     op: str
@@ -233,11 +233,11 @@ class Augment(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Evaluate(Stmt):
-    """An expression as a statement; also `del`, whose operands are evaluated, and an annotation without a value."""
+    """An expression statement, a `del` of its operands, or an annotation without a value."""
 
     value: Expr
-    word: str = field(default="", compare=False)  # del, or annotation
-    target: Expr | None = field(default=None, compare=False)  # of the annotation
+    word: str = field(default="", compare=False)  # "", del or annotation
+    target: Expr | None = field(default=None, compare=False)  # the annotated target
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class Return(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Raise(Stmt):
-    """`asserted`: of an `assert`, whose message is the value."""
+    """A `raise`, or (`asserted`) an `assert` that fails, whose message is the value."""
 
     value: Expr | None
     asserted: bool = field(default=False, compare=False)
@@ -255,14 +255,14 @@ class Raise(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Jump(Stmt):
-    """break, continue."""
+    """A `break` or `continue`."""
 
     word: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Declare(Stmt):
-    """global, nonlocal."""
+    """A `global` or `nonlocal` declaration."""
 
     word: str
     names: tuple[str, ...]
@@ -277,7 +277,7 @@ class If(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Loop(Stmt):
-    """for (with a target and an iterable) or while (with a test, `target` None)."""
+    """A `for` loop over the iterable `subject`, or (`target` None) a `while` loop with the test `subject`."""
 
     target: Expr | None
     subject: Expr
@@ -302,7 +302,7 @@ class Try(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Handler(Node):
-    """`except test as name`."""
+    """A handler `except test as name`."""
 
     test: Expr | None
     name: str
@@ -317,7 +317,7 @@ class Match(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Pattern(Node):
-    """`kind` is what Python's parser calls it, without "Match"; `name` is what it binds."""
+    """A pattern; `kind` is the name of its class in `ast` without "Match", and `name` the name that it binds."""
 
     kind: str
     value: Expr | None = None
@@ -326,7 +326,7 @@ class Pattern(Node):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that it binds, with its parts."""
+        """The names that the pattern and its parts bind."""
         return ((self.name,) if self.name else ()) + tuple(name for part in self.parts for name in part.names)
 
 
@@ -334,10 +334,10 @@ class Pattern(Node):
 class Function(Stmt):
     name: str
     params: tuple[Parameter, ...]
-    made: Block | Callable[[], Block]  # its statements, or what makes them when they are first asked for
+    made: Block | Callable[[], Block]  # the body, or a function that returns it
     decorators: tuple[Expr, ...]
     head: Span  # the name
-    odd: str = field(default="", compare=False)  # async, or type parameters
+    odd: str = field(default="", compare=False)  # an unsupported feature: async or type parameters
 
     @property
     def body(self) -> Block:
@@ -359,7 +359,7 @@ class Class(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Import(Stmt):
-    """(local name, dotted path) pairs; a star import binds nothing."""
+    """An import, as (local name, dotted path) pairs; a star import has none."""
 
     bindings: tuple[tuple[str, str], ...]
 

@@ -1,4 +1,4 @@
-"""What a class has from the norm of torch that it derives from: its forward, and what its constructor sets."""
+"""Evaluate torch's LayerNorm and RMSNorm modules, and what classes inherit from them."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ _FUNCTIONS: Final = {
     "torch.nn.RMSNorm": "torch.nn.functional.rms_norm",
 }
 WEIGHTLESS: Final = ("module torch.nn.Dropout", "module torch.nn.Identity")
-_GAINS: Final = {"weight": "ones", "bias": "zeros"}  # what they begin with
+_GAINS: Final = {"weight": "ones", "bias": "zeros"}  # kinds of initial values
 
 
 def base_of(cls: ClassRef | None) -> str | None:
-    """The norm of torch's among the bases."""
+    """Return the dotted path of the torch norm among the bases of a class; None if there is none."""
     outside = (path for owner in cls.lineage() for path in owner.outside) if cls else ()
     return next((path for path in outside if path in _FUNCTIONS), None)
 
 
 def is_known(path: str) -> bool:
-    """A dotted path to one of torch's norms."""
+    """Return whether a dotted path is that of a torch norm."""
     return path in _FUNCTIONS
 
 
 def inherited(m: Machine, instance: Instance, name: str) -> Value | None:
-    """The base's forward, which is its function with what the instance holds, or its constructor."""
+    """Return the inherited forward or `__init__` of a torch norm; None for any other name or base."""
     base = base_of(instance.cls)
     if base is not None and name == "__init__":
         return Defined(Partial(Path(f"{base}.__init__"), Args((Given(Defined(instance, "self"), NOWHERE),))), name)
     if base is None or name != "forward":
         return None
-    return Defined(Partial(Path(_FUNCTIONS[base]), Args((), _kept(m, instance, base))), f"super of {base}")
+    return Defined(Partial(Path(_FUNCTIONS[base]), Args((), _norm_arguments(m, instance, base))), f"super of {base}")
 
 
-def _kept(m: Machine, instance: Instance, base: str) -> dict[str, Given]:
-    """What an instance holds, by the names of its function's parameters."""
+def _norm_arguments(m: Machine, instance: Instance, base: str) -> dict[str, Given]:
+    """Return the attributes of an instance that are parameters of its norm's function."""
     spans = {name: value.span for name, value in instance.attrs.items() if isinstance(value, Product)}
-    places = {name: spans.get(name, NOWHERE) for name in _held(base)}
+    places = {name: spans.get(name, NOWHERE) for name in _attribute_names(base)}
     return {name: Given(attributes.of_instance(m, instance, name, at), at) for name, at in places.items()}
 
 
 def constructed(dotted: str, args: Arguments, span: Span) -> Value | None:
-    """`nn.LayerNorm.__init__(self, dim, eps=eps)`; None for the constructors of all other classes."""
+    """Evaluate a call like `nn.LayerNorm.__init__(self, dim, eps=eps)`; None for any other constructor."""
     base = dotted.removesuffix(".__init__")
     receiver = args.positional[0].value if args.positional else None
     if base not in _FUNCTIONS or not isinstance(receiver, Defined) or not isinstance(receiver.ref, Instance):
@@ -66,11 +66,10 @@ def constructed(dotted: str, args: Arguments, span: Span) -> Value | None:
 
 
 def of_module(m: Machine, module: Value) -> Value | None:
-    """The function that one of torch's norms computes, in a class that owns no other layer: its norm is the class's."""
+    """Return the function of a torch norm that is the only layer of its class; None for any other module."""
     base = module.text.removeprefix("module ") if isinstance(module, Opaque) else ""
-    receiver = m.frames[-1].receiver if m.frames else None
-    maker = receiver.ref if isinstance(receiver, Defined) else None
-    if not isinstance(module, Opaque) or base not in _FUNCTIONS or not isinstance(maker, Instance):
+    maker = attributes.receiver_of(m)
+    if not isinstance(module, Opaque) or base not in _FUNCTIONS or maker is None:
         return None
     layers = {name: v for name, v in maker.attrs.items() if isinstance(v, Opaque) and v.text.startswith("module ")}
     if not {v.text for v in layers.values()} <= {module.text, *WEIGHTLESS} or not isinstance(module.given, Args):
@@ -78,11 +77,11 @@ def of_module(m: Machine, module: Value) -> Value | None:
     norm = Instance(None)
     name = next((name for name, v in layers.items() if v == module), "")
     initialise(base, norm, module.given, module.place, f"{name}.")
-    return Defined(Partial(Path(_FUNCTIONS[base]), Args((), _kept(m, norm, base))), module.text)
+    return Defined(Partial(Path(_FUNCTIONS[base]), Args((), _norm_arguments(m, norm, base))), module.text)
 
 
 def symbolic(base: str) -> Arguments:
-    """A symbol for each parameter of the base's constructor, where the text has no other."""
+    """Return a symbol for each parameter of the base's constructor."""
     numbers = {name: float(d) if isinstance(d, float | bool) else None for name, d in _defaults(base).items()}
     return Args((), {name: Given(scalar(name, default), NOWHERE) for name, default in numbers.items()})
 
@@ -91,13 +90,13 @@ def _defaults(key: str) -> dict[str, object]:
     return {p.name: p.value for p in signatures.overloads(key)[0]}
 
 
-def _held(base: str) -> list[str]:
-    """What an instance holds for its function, by the names of the function's parameters."""
+def _attribute_names(base: str) -> list[str]:
+    """Return the parameters of the norm's function that are attributes of an instance."""
     return [name for name in _defaults(signatures.key_of(_FUNCTIONS[base]) or "") if name != "input"]
 
 
 def initialise(base: str, instance: Instance, args: Arguments, span: Span, owner: str = "") -> None:
-    """Set the attributes that the base documents; `owner` is what their names begin with elsewhere."""
+    """Set the attributes that the base's constructor sets; `owner` prefixes the names of their parameters."""
     call = bind(base, base, span, args)
     given = {name: call.get(name) for name in ("normalized_shape", "eps", "elementwise_affine", "bias")}
     eps = given["eps"] or _value(_defaults(base)["eps"])
@@ -107,7 +106,7 @@ def initialise(base: str, instance: Instance, args: Arguments, span: Span, owner
         flags = [given["elementwise_affine"], *([given["bias"]] * (name == "bias"))]
         if any(isinstance(flag, Constant) and flag.value is False for flag in flags):
             instance.attrs[name] = Constant(None)
-        elif name in _held(base):
+        elif name in _attribute_names(base):
             param = Param(f"{owner}{name}", "parameter", init, shape, span, maker=base)
             value = of_atom(param, DType.PARAM, span)
             instance.attrs[name] = value if shape is None else value.of_shape(Exact(shape))

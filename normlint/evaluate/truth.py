@@ -1,4 +1,4 @@
-"""Tests: decided where the text decides them, else once for the whole path, by what they ask."""
+"""Evaluate tests: an unknown outcome is a decision, which is the same for equal tests on a path."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from normlint.evaluate.objects import Env
 
 
-MOST_WORDS: Final = 1000  # characters that a value is described in
+MOST_WORDS: Final = 1000  # characters of a description
 
 
 def describe(value: Value | Mono) -> str:
-    """A value in words: equal values, equal words, wherever they are asked about."""
+    """Return a description of a value, which is equal for equal values."""
     match value:
         case Product(mono=mono):
             return describe(mono)
@@ -41,7 +41,7 @@ def describe(value: Value | Mono) -> str:
 
 
 def _product(mono: Mono) -> str:
-    """In words of bounded length, still others for another product: what is made of them stays short, too."""
+    """Return a description of bounded length; a long one ends with a hash."""
     parts = [_atom(f.atom) + (f"^{f.power}" if f.power != 1 else "") for f in mono.factors]
     words = "·".join(([f"{mono.coef:g}"] if mono.coef != 1 or not parts else []) + parts)
     if len(words) <= MOST_WORDS:
@@ -73,7 +73,7 @@ def _atom(atom: object) -> str:
 
 
 def truth(m: Machine, env: Env, node: s.Expr, prefer: bool | None = None) -> bool:
-    """The outcome of a test on this path; `prefer` is the one that leads to a reduction."""
+    """Return the outcome of a test on this path; `prefer` is the one that leads to a reduction."""
     match node:
         case s.Unary(op="not", operand=operand):
             return not truth(m, env, operand, None if prefer is None else not prefer)
@@ -170,9 +170,9 @@ def _is_none(m: Machine, value: Value) -> bool:
         case Product() if value.number is not None:
             return False
         case Product():
-            sole = value.sole.atom if value.sole and value.sole.power == 1 else None
-            nullable = isinstance(sole, Scalar | Input) or (isinstance(sole, Param) and sole.role == "unknown")
-            nullable |= isinstance(sole, Apply) and sole.place != NOWHERE  # what a call outside the text gives back
+            atom = value.atom
+            nullable = isinstance(atom, Scalar | Input) or (isinstance(atom, Param) and atom.role == "unknown")
+            nullable |= isinstance(atom, Apply) and atom.place != NOWHERE  # the result of a call outside the text
             return nullable and m.ctx.decide(f"{describe(value)} is None")
         case Opaque(text=text):
             return m.ctx.decide(f"{text} is None")
@@ -182,7 +182,7 @@ def _is_none(m: Machine, value: Value) -> bool:
 
 
 def _compare_dtype(m: Machine, left: Dtype, right: Value) -> bool:
-    """`x.dtype == torch.float16`, `x.dtype in (torch.float16, torch.bfloat16)`."""
+    """Return the outcome of a test like `x.dtype == torch.float16` or `x.dtype in (torch.float16, torch.bfloat16)`."""
     others = right.items if isinstance(right, Tup) else (right,)
     named = [o.dtype for o in others if isinstance(o, Dtype)]
     key = f"{describe(left)} == {describe(right)}"

@@ -1,4 +1,4 @@
-"""What a name can stand for: a product, or one of the few other things that a forward handles."""
+"""The kinds of symbolic values that a name can have."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TypeAlias
 
 from normlint.evaluate.dims import Dims
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import NOWHERE, ONCE, Atom, Factor, Layout, Mono, Scalar
+from normlint.evaluate.monomial import NOWHERE, Atom, Factor, Layout, Mono, Scalar, mono_of
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A number or a tensor. `alias` names the input whose memory it may share."""
+    """A number or a tensor; `alias` names the input whose memory it may share."""
 
     mono: Mono
     dtype: DType = DType.WEAK
@@ -26,33 +26,39 @@ class Product:
     span: Span = NOWHERE
 
     def at(self, span: Span) -> Product:
-        """The same value, met elsewhere."""
+        """Return the same value with another span."""
         return Product(self.mono, self.dtype, self.tensor, self.layout, self.shape, self.alias, span)
 
     def of_shape(self, dims: Dims) -> Product:
-        """The same value, with this shape."""
+        """Return the same value with this shape."""
         return Product(self.mono, self.dtype, self.tensor, self.layout, dims, self.alias, self.span)
 
     @property
     def number(self) -> float | None:
-        """The value of a constant."""
+        """The value of a constant number; None for any other value."""
         return self.mono.coef if not self.mono.factors and not self.tensor else None
 
     @property
     def whole(self) -> int | None:
-        """The value of a constant that is a whole number; infinity is none."""
+        """The value of a constant integer; None for any other value."""
         number = self.number
         return int(number) if number is not None and number.is_integer() else None
 
     @property
     def sole(self) -> Factor | None:
-        """The only factor, with coefficient 1."""
+        """The only factor if the coefficient is 1; None for any other product."""
         return self.mono.factors[0] if len(self.mono.factors) == 1 and self.mono.coef == 1 else None
+
+    @property
+    def atom(self) -> Atom | None:
+        """The atom of the only factor if the coefficient and its power are 1; None for any other product."""
+        sole = self.sole
+        return sole.atom if sole is not None and sole.power == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """None, True, False, a string, Ellipsis."""
+    """None, True, False, a string or Ellipsis."""
 
     value: object
 
@@ -65,19 +71,19 @@ class Tup:
 
     @property
     def leaves(self) -> int:
-        """How many values it holds, also in tuples one level down."""
+        """The number of values in it, also in tuples one level down."""
         return sum(len(i.items) if isinstance(i, Tup) else 1 for i in self.items)
 
 
 @dataclass(frozen=True, slots=True)
 class Dict:
-    """A dict whose keys are strings, numbers and the like; `more`: it may hold others too."""
+    """A dict with constant keys; `more` says that it may hold other keys, too."""
 
     items: tuple[tuple[object, Value], ...] = ()
     more: bool = False
 
     def get(self, key: object) -> Value | None:
-        """What it holds under a key, as far as that is known."""
+        """Return the value of a key; None if it isn't known."""
         return dict(self.items).get(key)
 
 
@@ -90,7 +96,7 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """`items.append`: a method of a list or dict with its receiver."""
+    """A method of a list or dict, such as `items.append`."""
 
     receiver: Tup | Dict
     name: str
@@ -98,7 +104,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`x.shape[start:stop]`; None as in a slice."""
+    """`x.shape[start:stop]`, with None as in a slice."""
 
     of: Product
     start: int | None = None
@@ -107,7 +113,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Dtype:
-    """A torch.dtype: `x.dtype`, `torch.float32`. `of` names the tensor it was read from."""
+    """A torch.dtype like `x.dtype` or `torch.float32`; `of` names the tensor that it was read from."""
 
     dtype: DType
     of: str = ""
@@ -115,21 +121,21 @@ class Dtype:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Something imported: torch.nn.functional.normalize, math.sqrt, .layers.RMSNorm."""
+    """An imported name, such as torch.nn.functional.normalize, math.sqrt or .layers.RMSNorm."""
 
     dotted: str
 
 
 @dataclass(frozen=True, slots=True)
 class AxesOf:
-    """Axes that the text computes from a shape: the last len(normalized_shape), or every one `of` a tensor."""
+    """Axes computed from a shape: the last len(normalized_shape) ones, or all axes `of` a tensor."""
 
     of: Product | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """`x.mean`: an operation with its receiver."""
+    """A method of a tensor, such as `x.mean`."""
 
     receiver: Product
     name: str
@@ -137,17 +143,17 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Not followed, and no number or tensor that a product could hold: a module, a function, a context."""
+    """An unknown value that is no number or tensor: a module, a function or a context."""
 
     text: str
     place: Span = NOWHERE
-    sizes: tuple[Mono | None, ...] = field(default=(), compare=False)  # of a layer: what its constructor was given
-    given: object = field(default=None, compare=False)  # of one of torch's norms: all the arguments
+    sizes: tuple[Mono | None, ...] = field(default=(), compare=False)  # of a layer: its constructor's first arguments
+    given: object = field(default=None, compare=False)  # of a torch layer: all constructor arguments
 
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """A function, class or instance of the text; `ref` is the interpreter's own handle."""
+    """A function, class or instance of the text; `ref` is its `FunctionRef`, `ClassRef` or `Instance`."""
 
     ref: object = field(compare=False)
     text: str = ""
@@ -163,7 +169,7 @@ MOST_TEXT = 10_000  # characters of a string
 
 
 def tup(items: tuple[Value, ...], text: str = "tuple") -> Value:
-    """A tuple of values; one that is large or deep is opaque."""
+    """Return a tuple of values; an opaque value if it is large or deeply nested."""
     deep = any(isinstance(j, Tup) for i in items if isinstance(i, Tup) for j in i.items)
     found = Tup(items)
     return Opaque(text) if deep or found.leaves > MOST_LEAVES else found
@@ -175,7 +181,7 @@ def number(value: float, span: Span = NOWHERE) -> Product:
 
 
 def of_atom(atom: Atom, dtype: DType, span: Span = NOWHERE, *, tensor: bool = True, alias: str = "") -> Product:
-    return Product(Mono(1.0, (Factor(atom, ONCE, span=span),)), dtype, tensor, span=span, alias=alias)
+    return Product(mono_of(atom, span), dtype, tensor, span=span, alias=alias)
 
 
 def scalar(name: str, default: float | None = None, span: Span = NOWHERE) -> Product:

@@ -22,7 +22,7 @@ def walk(node: object, *, own: bool = False) -> Iterator[s.Node]:
             waiting.extend(reversed(here))
 
 
-# Where a node of each kind holds others, the last first.
+# By class of node: its fields that may hold nodes, the last first.
 _BELOW = {
     kind: tuple(
         "body" if f.name == "made" else f.name

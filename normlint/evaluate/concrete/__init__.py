@@ -1,7 +1,7 @@
-"""A norm with real tensors: the text is interpreted, never executed, and never approximated.
+"""Interpret Python source with real tensors, without executing it.
 
-`Program(text).value("RMSNorm")(64)` is a module of torch's own whose forward is interpreted here. What can't be done
-exactly raises `Unsupported`; everything else that is raised is what Python or torch raises.
+`Program(text).value("RMSNorm")(64)` is a torch module whose forward is interpreted. What can't be interpreted exactly
+raises `Unsupported`; all other exceptions are those that Python or torch would raise.
 """
 
 from __future__ import annotations

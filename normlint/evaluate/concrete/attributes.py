@@ -1,4 +1,4 @@
-"""What a dot means. Each kind of value has its table: what isn't in it is refused, also where Python has it."""
+"""Interpret attribute access; attributes that aren't in the table of a value's kind are refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOGGING: Final = frozenset("debug info warning warning_once error exception cri
 
 
 def get(value: Any, name: str) -> Any:
-    """`value.name`."""
+    """Return `value.name`; raise `Unsupported` if the attribute isn't allowed."""
     known(value)
     if name.startswith("__") and name.endswith("__"):
         return _special(value, name)
@@ -48,7 +48,7 @@ def get(value: Any, name: str) -> Any:
 
 
 def _special(value: Any, name: str) -> Any:
-    """The few names with two underscores at both ends that are read in real code."""
+    """Return one of the special attributes, such as `__class__`, that are allowed."""
     kind = type(value)
     if name == "__class__" and (classes.is_interpreted(kind) or kind in world.types()):
         return kind
@@ -64,7 +64,7 @@ def _special(value: Any, name: str) -> Any:
 
 
 def of_object(value: Any, name: str) -> Any:
-    """An attribute of an object with a class of the text or of torch, of a class, or of what `super()` gives."""
+    """Return an attribute of an instance of an interpreted or torch class, of a class, or of `super()`."""
     if isinstance(value, super):
         above: Any = value
         lineage = above.__self_class__.__mro__
@@ -82,7 +82,7 @@ def of_object(value: Any, name: str) -> Any:
 
 
 def wrapped(found: Any, path: str) -> Any:
-    """A bound method of torch's as one that may be called; values and the text's own functions as they are."""
+    """Return a torch method as a callable `Native`, and any other value unchanged."""
     if not callable(found) or (isinstance(found, MethodType) and isinstance(found.__func__, Function)):
         return found
     plain = isinstance(found, Function | type | Native | Unknown | Typing | functools.partial)
@@ -95,7 +95,7 @@ def _owner(lineage: tuple[type, ...], name: str) -> type | None:
 
 
 def _of_lineage(value: Any, lineage: tuple[type, ...], name: str, words: str) -> Any:
-    """What a class, or `super()`, has from the first of these classes that has it."""
+    """Return an attribute that the first class in `lineage` to define it allows."""
     owner = _owner(lineage, name)
     if owner is not None and (classes.is_interpreted(owner) or world.class_may(owner, name)):
         return wrapped(getattr(value, name), f"{words}.{name}")
@@ -103,7 +103,7 @@ def _of_lineage(value: Any, lineage: tuple[type, ...], name: str, words: str) ->
 
 
 def _refuse_or_raise(value: Any, name: str) -> Any:
-    """AttributeError where Python has no such attribute; else it isn't in the table."""
+    """Raise AttributeError if the value has no such attribute, and `Unsupported` if it has one."""
     kind = value if isinstance(value, type) else type(value)
     if isinstance(value, Function | Native | Typing | Silent) or hasattr(value, name):
         raise Unsupported(f"{kind.__name__}.{name}")
@@ -111,7 +111,7 @@ def _refuse_or_raise(value: Any, name: str) -> Any:
 
 
 def store(value: Any, name: str, new: Any) -> None:
-    """`value.name = new`."""
+    """Assign `value.name = new`; raise `Unsupported` if that isn't allowed."""
     if (name.startswith("__") and name.endswith("__")) or not _may_store(known(value), name):
         kind = value if isinstance(value, type) else type(value)
         raise Unsupported(f"assignment to {kind.__name__}.{name}")
@@ -127,14 +127,14 @@ def _may_store(value: Any, name: str) -> bool:
 
 
 def delete(value: Any, name: str) -> None:
-    """`del value.name`."""
+    """Delete `value.name`; raise `Unsupported` if that isn't allowed."""
     if not classes.is_interpreted(type(value)) or not classes.owns(value, name):
         raise Unsupported("del of an attribute")
     delattr(value, name)
 
 
 def has(value: Any, name: str) -> bool:
-    """`hasattr(value, name)`: of a module of the table, whether the real one has it."""
+    """Return `hasattr(value, name)`; for a module or tensor, whether the real one has the attribute."""
     if isinstance(value, Space):
         return world.has(value, name)
     if world.is_torch(value, "Tensor") and not name.startswith("_"):
@@ -150,7 +150,7 @@ def has(value: Any, name: str) -> bool:
 
 
 def refuse_odd_text(value: Any, depth: int = 0) -> None:
-    """Only of plain values is it known what `str` and `repr` give."""
+    """Raise `Unsupported` unless the value is a plain one, whose `str` and `repr` are those of Python."""
     if depth > 20:
         raise Unsupported("the text of something deep")
     if isinstance(value, list | tuple | set | frozenset):

@@ -1,4 +1,4 @@
-"""Calls: only of what the text defines and of what the tables hold."""
+"""Interpret calls, of functions and classes of the text and of those that the tables in `world` allow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_ELEMENTS: Final = 1 << 26
 
 
 def evaluate_call(scope: Scope, node: s.Call) -> Any:
-    """A call as it is written: positional arguments first, as Python does."""
+    """Evaluate a call, its positional arguments before its keywords, as Python does."""
     func = expressions.evaluate(scope, node.func)
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -47,7 +47,7 @@ def _add_keywords(kwargs: dict[str, Any], arg: s.Argument, value: Any) -> None:
 
 
 def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`func(*args, **kwargs)`."""
+    """Return `func(*args, **kwargs)`; raise `Unsupported` if the function isn't allowed."""
     if isinstance(func, Function) or (isinstance(func, MethodType) and isinstance(func.__func__, Function)):
         return func(*args, **kwargs)
     known(func)
@@ -68,7 +68,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _refuse_huge(func: Native, args: tuple[Any, ...]) -> None:
-    """Numbers among the arguments that would be the lengths of a huge tensor."""
+    """Raise `Unsupported` if the integers among the arguments could be the shape of a huge tensor."""
     if func.path.startswith(_TENSORS):
         sizes = [n for arg in args for n in (arg if isinstance(arg, tuple | list) else (arg,))]
         if math.prod(n for n in sizes if isinstance(n, int) and n > 1) > MOST_ELEMENTS:
@@ -76,7 +76,7 @@ def _refuse_huge(func: Native, args: tuple[Any, ...]) -> None:
 
 
 def bounded(value: Any) -> Any:
-    """What an operation made, unless it is a tensor that the next ones would grow beyond all bounds."""
+    """Return the value; raise `Unsupported` if it is a huge tensor."""
     if world.is_torch(value, "Tensor") and value.numel() > MOST_ELEMENTS:
         raise Unsupported("a huge tensor")
     return value
@@ -91,14 +91,14 @@ def _may_be_called(func: Any) -> bool:
 
 
 def decorated(value: Any, decorators: list[Any]) -> Any:
-    """What the decorators make of a function or class, the last one first."""
+    """Return a function or class with its decorators applied, the last one first."""
     for decorator in reversed(decorators):
-        value = _under(value, decorator) if world.is_context(decorator) else call(decorator, (value,), {})
+        value = _in_context(value, decorator) if world.is_context(decorator) else call(decorator, (value,), {})
     return value
 
 
-def _under(value: Any, manager: Any) -> Any:
-    """A function that runs under a context such as `torch.no_grad()`: one of its own for each call."""
+def _in_context(value: Any, manager: Any) -> Any:
+    """Return a function that runs in a new context such as `torch.no_grad()` for each call."""
     if not isinstance(value, Function):
         raise Unsupported("a context as a decorator here")
     clone: Callable[[], Any] = manager.clone if hasattr(manager, "clone") else lambda: manager
@@ -106,7 +106,7 @@ def _under(value: Any, manager: Any) -> Any:
 
 
 def is_instance(value: Any, kinds: Any) -> bool:
-    """`isinstance(value, kinds)`."""
+    """Return `isinstance(value, kinds)`; raise `Unsupported` where it isn't known."""
     if isinstance(kinds, tuple):
         return any(is_instance(value, kind) for kind in kinds)
     if isinstance(known(kinds), Typing):
@@ -116,7 +116,7 @@ def is_instance(value: Any, kinds: Any) -> bool:
     return isinstance(value, kinds)
 
 
-# --- Python's own functions, where they look into what they are given ------------------------------------------------
+# --- built-ins that read their arguments' attributes or types --------------------------------------------------------
 
 _MISSING: Final = object()
 
@@ -158,7 +158,7 @@ def _pow(base: Any, exponent: Any, *modulus: Any) -> Any:
 
 
 def _print(*_: Any, **__: Any) -> None:
-    """Not what was meant to be printed, but that something was: one line, for those who listen to this process."""
+    """Print one fixed line, which shows only that something was printed."""
     sys.stdout.write("...\n")
 
 
@@ -176,5 +176,4 @@ OWN: Final[dict[str, Callable[..., Any]]] = {
     "pow": _pow,
     "print": _print,
     "repr": _repr,
-    "str": str,
 }

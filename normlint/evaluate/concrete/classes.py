@@ -1,7 +1,7 @@
-"""Classes of the text, made with Python's own `type`: their C3 order, `super`, properties and descriptors are Python's.
+"""Create classes of the interpreted text with Python's own `type`, so that inheritance and descriptors work as usual.
 
-What they hold is made here: functions that are interpreted, and values. Of names with two underscores at both ends
-only those of a list may be defined, so that nothing is called at a moment that nobody expects.
+Their methods are interpreted functions. Only some special methods may be defined, so that Python doesn't call
+interpreted code implicitly elsewhere.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _IGNORED: Final = frozenset(("__repr__", "__str__", "__constants__", "__module__
 
 
 def make(scope: Scope, stmt: s.Class) -> type:
-    """The class that a `class` statement makes."""
+    """Return the class that a `class` statement creates."""
     if stmt.keywords or stmt.odd:
         raise Unsupported(stmt.odd or f"class keywords ({', '.join(stmt.keywords)})")
     bases = tuple(_base(value) for value in expressions.unstarred(scope, stmt.bases))
     cell: list[type] = []
     inner = Scope(scope.program, CLASS, {}, scope.seen, cell, frozenset(bound_names(stmt.body)))
     statements.execute(inner, tuple(one for one in stmt.body if not _is_ignored(one)))
-    made = _made(stmt.name, tuple(b for b in bases if b is not None), inner.names)
+    made = _create(stmt.name, tuple(b for b in bases if b is not None), inner.names)
     cell.append(made)
     _MADE.add(made)
     return made
 
 
 def _is_ignored(stmt: s.Stmt) -> bool:
-    """`__doc__ = Base.__doc__`."""
+    """Return whether a statement only assigns names such as `__doc__`."""
     return isinstance(stmt, s.Assign) and all(isinstance(t, s.Name) and t.id in _IGNORED for t in stmt.targets)
 
 
-def _made(name: str, bases: tuple[type, ...], names: dict[str, Any]) -> type:
+def _create(name: str, bases: tuple[type, ...], names: dict[str, Any]) -> type:
     for key in names:
         if key.startswith("__") and key.endswith("__") and key not in _SPECIAL | _KEPT | _IGNORED:
             raise Unsupported(f"a class with {key}")
@@ -54,7 +54,7 @@ def _made(name: str, bases: tuple[type, ...], names: dict[str, Any]) -> type:
 
 
 def _base(value: Any) -> type | None:
-    """A class that may be derived from; None for what only types."""
+    """Return a base class; None for a typing construct; raise `Unsupported` for a class that isn't allowed."""
     if isinstance(known(value), Typing):
         return None
     if isinstance(value, Space):
@@ -67,12 +67,12 @@ def _base(value: Any) -> type | None:
 
 
 def is_interpreted(value: object) -> bool:
-    """Whether it is a class of the text."""
+    """Return whether a value is an interpreted class."""
     return isinstance(value, type) and value in _MADE
 
 
 def owns(value: Any, name: str) -> bool:
-    """Whether the text has given the object an attribute of this name."""
+    """Return whether interpreted code has set an attribute of this name on the object itself."""
     held = getattr(value, "__dict__", {})
     if is_module(value):
         tables = ("_parameters", "_buffers", "_modules")
@@ -81,5 +81,5 @@ def owns(value: Any, name: str) -> bool:
 
 
 def is_module(value: object) -> bool:
-    """Whether it is a module, of the text or of torch; nothing is imported to find out."""
+    """Return whether a value is an nn.Module, without importing torch."""
     return world.is_torch(value, "nn.Module")

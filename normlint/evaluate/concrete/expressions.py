@@ -1,4 +1,4 @@
-"""Expressions, with Python's own operators on values that are all out of the tables."""
+"""Interpret expressions with Python's operators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from normlint.evaluate.concrete.values import COMPREHENSION, FUNCTION, MODULE, M
 
 
 def evaluate(scope: Scope, node: s.Expr) -> Any:
-    """The value of an expression."""
+    """Return the value of an expression."""
     scope.program.budget.step()
     return _EVALUATE[type(node)](scope, node)
 
@@ -40,19 +40,19 @@ def _name(scope: Scope, node: s.Name) -> Any:
 
 
 def refuse_mangled(scope: Scope, name: str) -> None:
-    """Names that Python changes in a class."""
+    """Raise `Unsupported` for a private name, which Python mangles in a class."""
     if name.startswith("__") and not name.endswith("__") and scope.cell is not None:
         raise Unsupported("name mangling")
 
 
 def store_name(scope: Scope, name: str, value: Any) -> None:
-    """`name = value` in the scope that the name belongs to."""
+    """Assign a name in the scope that it belongs to."""
     refuse_mangled(scope, name)
     owner_of(scope, name).names[name] = value
 
 
 def owner_of(scope: Scope, name: str) -> Scope:
-    """The scope in which an assignment to the name lands."""
+    """Return the scope in which an assignment binds the name."""
     word = scope.declared.get(name)
     if word == "global":
         scope.program.settle(name)
@@ -91,7 +91,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def binary(op: str, left: Any, right: Any, *, in_place: bool = False) -> Any:
-    """`left op right`, where it can't grow beyond all bounds."""
+    """Return `left op right`; raise `Unsupported` where the result would be huge."""
     if op == "%" and isinstance(left, str | bytes):
         raise Unsupported("% formatting")
     if isinstance(left, int) and isinstance(right, int):
@@ -104,7 +104,7 @@ def binary(op: str, left: Any, right: Any, *, in_place: bool = False) -> Any:
 
 
 def _bounded_tensor(left: Any, right: Any) -> None:
-    """Two tensors that grow where they meet."""
+    """Raise `Unsupported` if two tensors broadcast to a huge one."""
     if left.numel() * right.numel() > calls.MOST_ELEMENTS:
         lengths = zip_longest(reversed(left.shape), reversed(right.shape), fillvalue=1)
         if math.prod(max(pair) for pair in lengths) > calls.MOST_ELEMENTS:
@@ -172,7 +172,7 @@ def _sequence(scope: Scope, node: s.Sequence) -> Any:
 
 
 def unstarred(scope: Scope, nodes: tuple[s.Expr, ...]) -> list[Any]:
-    """The values of expressions, with `*more` spread out."""
+    """Return the values of expressions, with starred ones unpacked."""
     found: list[Any] = []
     for node in nodes:
         if isinstance(node, s.Starred):
@@ -208,7 +208,7 @@ def _subscript(scope: Scope, node: s.Subscript) -> Any:
 
 
 def index(scope: Scope, node: s.Subscript) -> Any:
-    """What stands in the brackets."""
+    """Return the value of a subscript's index."""
     values = unstarred(scope, node.index)
     return tuple(values) if node.several or len(values) != 1 else values[0]
 

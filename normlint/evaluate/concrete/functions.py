@@ -1,4 +1,4 @@
-"""Functions of the text: their scopes, their parameters, their calls."""
+"""Create and call interpreted functions, and find the names that code binds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from normlint.evaluate.walk import walk
 
 
 def make(scope: Scope, node: s.Function | s.Lambda) -> Function:
-    """The function as its `def` makes it: defaults are evaluated now, decorators are not applied."""
+    """Return the function of a `def` or lambda with its defaults evaluated, without its decorators."""
     if isinstance(node, s.Function) and node.odd:
         raise Unsupported(node.odd)
     defaults = {p.name: expressions.evaluate(scope, p.default) for p in node.params if p.default is not None}
@@ -24,7 +24,7 @@ def make(scope: Scope, node: s.Function | s.Lambda) -> Function:
 
 
 def run(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the function gives back."""
+    """Call the function and return its result."""
     scope = enter(function, args, kwargs)
     with ExitStack() as stack:
         stack.enter_context(scope.program.budget.deeper())
@@ -38,7 +38,7 @@ def run(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 
 def enter(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Scope:
-    """The scope of one call, with its parameters bound."""
+    """Return the scope of a call, with the parameters bound."""
     outer = function.scope
     local, declared = names_of(function)
     first = function.node.params[0].name if function.node.params else ""
@@ -50,7 +50,7 @@ def enter(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def bind(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Names of parameters and their values. Raises TypeError where Python does."""
+    """Return the values of the parameters by name; raise TypeError if the arguments don't fit."""
     found = fit(function.node.params, Args(args, kwargs))
     if not found.accepted:
         names = ", ".join((*found.unexpected, *found.twice, *found.missing)) or f"{found.surplus} too many"
@@ -63,7 +63,7 @@ def bind(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> d
 
 
 def signature(function: Function) -> inspect.Signature:
-    """What `inspect.signature` answers; annotations are their text."""
+    """Return the signature for `inspect.signature`, in which annotations are strings."""
     source = function.scope.program.module.source
     return inspect.Signature(
         [
@@ -90,7 +90,7 @@ def _kind(param: s.Parameter) -> Any:
 
 
 def names_of(function: Function) -> tuple[frozenset[str], dict[str, str]]:
-    """The function's local names, and those that it declares global or nonlocal."""
+    """Return the function's local names, and a mapping of those it declares to "global" or "nonlocal"."""
     kept = function.scope.program.locals
     node = function.node
     if node.span not in kept:
@@ -102,12 +102,12 @@ def names_of(function: Function) -> tuple[frozenset[str], dict[str, str]]:
 
 
 def bound_names(block: s.Block) -> set[str]:
-    """The names that statements bind in their own scope."""
+    """Return the names that statements bind in their own scope."""
     return {name for node in walk(block, own=True) for name in bound_by(node)}
 
 
 def bound_by(node: s.Node) -> Iterator[str]:
-    """The names that one node binds in its scope, not counting what is in it."""
+    """Yield the names that a node itself binds in its scope, without those that nodes in it bind."""
     match node:
         case s.Assign(targets=targets):
             for target in targets:
@@ -146,7 +146,7 @@ def _targets(target: s.Expr | None) -> Iterator[str]:
 
 
 def above(scope: Scope) -> Any:
-    """The object that `super()` without arguments returns in this scope; Unsupported outside a method."""
+    """Return `super()` for this scope; raise `Unsupported` outside a method."""
     if scope.kind != FUNCTION or scope.cell is None or not scope.first:
         raise Unsupported(f"super() in a {scope.kind}" if scope.kind != FUNCTION else "super() outside a method")
     if not scope.cell:

@@ -1,4 +1,4 @@
-"""A text as a program: a name is bound when it is asked for, by the statements that bind it, in their order."""
+"""Interpret a module lazily: reading a name runs the statements that bind it, in their order."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from normlint.text.finding import Span
 from normlint.text.pieces import WORD, Piece
 
 STAR: Final = re.compile(r"^\s*from\s+([.\w]+)\s+import\s*\(?\s*\*", re.MULTILINE)
-# A default or an attribute of a class that is no constant.
+# A default value or class attribute that isn't a constant.
 _STATE: Final = re.compile(
     r"^[^#\n]*\bdef[^#\n]*=\s*[\[{A-Za-z]|^[ \t]+\w+(?::[^=\n]+)?\s*=\s*[\[{A-Za-z]", re.MULTILINE
 )
 
 
 class Deferred:
-    """What another file of the package binds: looked up when the name is read."""
+    """An import from another file of the package, which is looked up when the name is read."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
 
 class Found(NamedTuple):
-    """Another file of the package: what it is known by, its text, and what finds the files that it imports."""
+    """Another file of the package: its key, its text, and the function that finds the files it imports."""
 
     key: str
     text: str
     find: Find
 
 
-Find: TypeAlias = "Callable[[str], Found | None]"  # by the path as an import has it, relative or not
+Find: TypeAlias = "Callable[[str], Found | None]"  # the argument is an import's path, relative or not
 
 
 class Program:
-    """`find` finds the other files of the text's package; the programs of one family have one budget."""
+    """An interpreted module; `find` returns other files of its package, which share `budget` and `family`."""
 
     def __init__(
         self,
@@ -57,21 +57,21 @@ class Program:
         self.family = {} if family is None else family
         self.scope = Scope(self, MODULE, {"__name__": "interpreted"})
         self.locals: dict[Span, tuple[frozenset[str], dict[str, str]]] = {}
-        self.guarded = 0  # how many `try` with a handler for imports are around
+        self.guarded = 0  # number of enclosing `try` statements that handle ImportError
         self._others: dict[str, Program | None] = {}
         self._done: set[Piece] = set()
         self._failed: dict[Piece, Exception] = {}
-        self._running: list[int] = []  # where the statements start that are being run
+        self._running: list[int] = []  # start offsets of the statements that are running
         self._stars: list[str] = STAR.findall(text)
         self._whole = False
-        self._settled: set[str] = set()  # the names whose statements have all been run
+        self._settled: set[str] = set()  # names whose statements have all been run
         self._bound: dict[Piece, set[str]] = {}
         self._named: dict[Piece, set[str]] = {}
         self._touched: dict[Piece, set[str]] = {}
         self._wanted: dict[str, list[Piece]] = {}
 
     def run(self) -> dict[str, Any]:
-        """Run the whole text, statement by statement, as Python does; gives back its names."""
+        """Run all statements in order, as Python does, and return the module's names."""
         self._whole = True
         with self.budget.deeper():
             for piece in self.module.pieces:
@@ -81,15 +81,15 @@ class Program:
     # --- names
 
     def value(self, name: str) -> Any:
-        """A name of the module, else one of Python's own."""
+        """Return the value of a name of the module or of a built-in; raise NameError if there is none."""
         self.settle(name)
         if name in self.scope.names:
             found = self.scope.names[name]
             return self.settled(found)
-        return self._starred(name)
+        return self._from_star_imports(name)
 
-    def _starred(self, name: str) -> Any:
-        """A name that the text itself doesn't bind: out of a star import, else one of Python's own."""
+    def _from_star_imports(self, name: str) -> Any:
+        """Return a name that the module itself doesn't bind, from a star import or the built-ins."""
         for path in self._stars:
             other = self._other(path) if path.partition(".")[0] not in world.PACKAGES else None
             if other is None:
@@ -101,26 +101,26 @@ class Program:
         return world.builtin(name)
 
     def settle(self, name: str) -> None:
-        """Have the text bind the name, before somebody reads it or a function binds it anew."""
+        """Run the statements that bind the name, before it is read or a function rebinds it."""
         if self._whole or name in self._settled:
             return
-        self._advance(name, self._running[-1] if self._running else None)
+        self._run_before(name, self._running[-1] if self._running else None)
         if not self._running:
             self._settled.add(name)
 
     def settled(self, value: Any) -> Any:
-        """What an import from another file stands for."""
-        return self._follow(value.path) if isinstance(value, Deferred) else value
+        """Return the value with a deferred import looked up."""
+        return self._look_up(value.path) if isinstance(value, Deferred) else value
 
-    def _advance(self, name: str, until: int | None) -> None:
-        """Run the statements that bind or change the name, as far as `until`, which haven't been run yet."""
-        pieces = self._pieces(name)
+    def _run_before(self, name: str, until: int | None) -> None:
+        """Run the statements before offset `until` that bind or change the name and haven't been run yet."""
+        pieces = self._needed(name)
         for piece in pieces:
             if until is not None and piece.span.start >= until:
-                if piece in self._done and piece.span.start not in self._running and piece in self._direct(name):
+                if piece in self._done and piece.span.start not in self._running and piece in self._changing(name):
                     raise Unsupported("a name that is bound again later")
                 return
-            if piece in self._failed:  # what it would have bound isn't known the next time either
+            if piece in self._failed:  # a second run would fail, too
                 raise self._failed[piece].with_traceback(None)
             if piece in self._done:
                 continue
@@ -128,12 +128,12 @@ class Program:
             self._run(piece)
 
     def _run(self, piece: Piece) -> None:
-        """Run the statement, after those above it that bind the same names."""
+        """Run a statement, after the earlier ones that bind the same names."""
         self._running.append(piece.span.start)
         guarded, self.guarded = self.guarded, 0
         try:
             for name in self.binds(piece):
-                self._advance(name, piece.span.start)
+                self._run_before(name, piece.span.start)
             with self.budget.deeper():
                 statements.execute(self.scope, self.module.block(piece))
         except Exception as error:
@@ -145,7 +145,7 @@ class Program:
 
     @cached_property
     def _index(self) -> dict[str, list[Piece]]:
-        """Word → the statements at the top that hold it; of functions and classes, those that have this name."""
+        """Map each word to the top-level statements that contain it, and the functions and classes of that name."""
         found: dict[str, list[Piece]] = {}
         for piece in self.module.pieces:
             words = piece.names if _defines(piece) else self._words(piece)
@@ -156,12 +156,12 @@ class Program:
     def _words(self, piece: Piece) -> set[str]:
         return set(WORD.findall(self.module.source(piece.span)))
 
-    def _pieces(self, name: str) -> list[Piece]:
-        """The statements to be run for a name, in order: those that bind or change it, and what its value may share."""
+    def _needed(self, name: str) -> list[Piece]:
+        """Return the statements to run for a name, in order, with those of the variables its value may share."""
         if name not in self._wanted:
             found, seen, waiting = set(), {name}, [name]
             while waiting:
-                for piece in self._direct(waiting.pop()):
+                for piece in self._changing(waiting.pop()):
                     if piece not in found and not _defines(piece) and piece.kind != "import":
                         more = {w for w in self._words(piece) & self._variables if w not in seen}
                         seen |= more
@@ -170,20 +170,20 @@ class Program:
             self._wanted[name] = sorted(found, key=lambda piece: piece.span.start)
         return self._wanted[name]
 
-    def _direct(self, name: str) -> list[Piece]:
-        """The statements that bind the name or may change its value."""
+    def _changing(self, name: str) -> list[Piece]:
+        """Return the statements that bind the name or may change its value."""
         direct = [p for p in self._index.get(name, ()) if _defines(p) or name in self._touches(p)]
-        return direct + [p for p in self._calling.get(name, ()) if p not in direct]
+        return direct + [p for p in self._callers.get(name, ()) if p not in direct]
 
     @cached_property
     def _variables(self) -> set[str]:
-        """The names that other statements than imports and definitions bind."""
+        """The names bound by statements other than imports and definitions."""
         plain = [p for p in self.module.pieces if not _defines(p) and p.kind != "import"]
         return {name for piece in plain for name in self.binds(piece)}
 
     @cached_property
-    def _calling(self) -> dict[str, list[Piece]]:
-        """Name → the statements that call a function of the text which mentions it, and so may change its value."""
+    def _callers(self) -> dict[str, list[Piece]]:
+        """Map each name to the statements that call a function which mentions it, and so may change its value."""
         found: dict[str, list[Piece]] = {}
         for piece in self.module.pieces:
             for name in () if _defines(piece) or piece.kind == "import" else self._called(piece):
@@ -197,7 +197,7 @@ class Program:
         return {name for name in called if any(map(_defines, self._index.get(name, ())))}
 
     def _reached(self, name: str) -> set[str]:
-        """The names whose value may change when the function or class is called: not those of imports and constants."""
+        """Return the names, without imports and constants, whose value may change when the function is called."""
         seen, waiting = set(), {name}
         while waiting:
             here = waiting.pop()
@@ -207,7 +207,7 @@ class Program:
         return {word for word in seen if any(self._holds_state(p, word) for p in self._index[word])}
 
     def _holds_state(self, piece: Piece, name: str) -> bool:
-        """Whether the statement binds the name to something that can change."""
+        """Return whether the statement binds the name to a value that may be mutable."""
         if piece.kind == "import":
             return False
         if _defines(piece):
@@ -218,18 +218,18 @@ class Program:
         )
 
     def binds(self, piece: Piece) -> set[str]:
-        """The names that a statement binds."""
+        """Return the names that a statement binds."""
         if piece not in self._bound:
             self._bound[piece] = bound_names(self.module.block(piece))
         return self._bound[piece]
 
     def _touches(self, piece: Piece) -> set[str]:
-        """The names that a statement binds, or whose value it may change."""
+        """Return the names that a statement binds or whose value it may change."""
         if piece not in self._touched:
-            self._touched[piece] = self._touching(piece)
+            self._touched[piece] = self._find_touched(piece)
         return self._touched[piece]
 
-    def _touching(self, piece: Piece) -> set[str]:
+    def _find_touched(self, piece: Piece) -> set[str]:
         nodes = list(walk(self.module.block(piece), own=True))
         called = {
             _root(node.func.base) for node in nodes if isinstance(node, s.Call) and isinstance(node.func, s.Attribute)
@@ -239,27 +239,27 @@ class Program:
 
     @cached_property
     def _modules(self) -> frozenset[str]:
-        """The names of modules that can be asked for things, and are none the other for it."""
+        """The names of imported modules, whose functions don't change them."""
         return frozenset(name for name, path in self.module.imports.items() if world.is_module(path)) - self._variables
 
     def bound(self, name: str) -> bool:
-        """Whether a statement at the top binds the name, as far as star imports let it be known."""
-        return bool(self._stars) or bool(self._direct(name))
+        """Return whether a top-level statement binds the name, or may bind it by a star import."""
+        return bool(self._stars) or bool(self._changing(name))
 
     def reached(self, names: Iterable[str]) -> tuple[Piece, ...]:
-        """The statements at the top that bind or change these names, and those that they name in turn, in order."""
+        """Return the top-level statements that bind or change these names or, in turn, a name in them, in order."""
         starred = (p for p in self.module.pieces if not _defines(p) and STAR.search(self.module.source(p.span)))
         found, seen, waiting = set(starred), set[str](), list(names)
         while waiting:
             name = waiting.pop()
-            more = set[Piece]() if name in seen else {*self._direct(name)} - found
+            more = set[Piece]() if name in seen else {*self._changing(name)} - found
             seen.add(name)
             found |= more
             waiting.extend(word for piece in more if piece.kind != "import" for word in self.named(piece))
         return tuple(sorted(found, key=lambda piece: piece.span.start))
 
     def named(self, piece: Piece) -> set[str]:
-        """The names in a statement, without those in its strings."""
+        """Return the names that occur in a statement, without those in strings."""
         if piece not in self._named:
             below = list(walk(self.module.block(piece)))
             below += [node for one in below if isinstance(one, s.Class) for node in walk(one.decorated)]
@@ -267,7 +267,7 @@ class Program:
         return self._named[piece]
 
     def imported(self, path: str) -> Any:
-        """What an import binds. Inside a `try` that handles it, what isn't installed raises ImportError."""
+        """Return the value of an import; inside a `try` that handles it, raise ImportError if it isn't installed."""
         if not world.is_same(path) and self._file(path) is not None:
             return Deferred(path)
         found = world.imported(path)
@@ -277,7 +277,7 @@ class Program:
         return found
 
     def _file(self, path: str) -> tuple[Program, str] | None:
-        """The file of the package that a path names, and the name in it; "" for the file itself."""
+        """Return the package's file that a path names and the name in it ("" for the file itself); or None."""
         if self.find is None or path.split(".", maxsplit=1)[0] in world.PACKAGES:
             return None
         owner, dot, name = path.rpartition(".")
@@ -296,7 +296,7 @@ class Program:
             self._others[path] = self.family[found.key] if found is not None else None
         return self._others[path]
 
-    def _follow(self, path: str) -> Any:
+    def _look_up(self, path: str) -> Any:
         found = self._file(path)
         assert found is not None
         program, name = found
@@ -306,7 +306,7 @@ class Program:
 
 
 def _changed_by(node: s.Node) -> set[str]:
-    """The names whose value a statement changes in place: `a.b = 1`, `a[0] = 1`, `del a[0]`, `setattr(a, …)`."""
+    """Return the names whose value a node changes in place: `a.b = 1`, `a[0] = 1`, `del a[0]`, `setattr(a, …)`."""
     match node:
         case s.Assign(targets=targets):
             return {_root(target) for target in targets}

@@ -1,4 +1,4 @@
-"""Statements, as Python runs them; a block gives back how it ended."""
+"""Interpret statements; running one returns how it left its block."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Returned:
     value: Any
 
 
-Outcome: TypeAlias = "Returned | str | None"  # break, continue
+Outcome: TypeAlias = "Returned | str | None"  # a returned value, "break" or "continue", or None
 
 
 def execute(scope: Scope, block: s.Block) -> Outcome:
-    """Run the statements until one of them leaves the block."""
+    """Run the statements until one of them leaves the block, and return how it did."""
     for stmt in block:
         scope.program.budget.step()
         outcome = _EXECUTE[type(stmt)](scope, stmt)
@@ -44,14 +44,14 @@ def _assign(scope: Scope, stmt: s.Assign) -> Outcome:
 
 
 def _annotate(scope: Scope, target: s.Expr | None, annotation: s.Expr | None) -> None:
-    """In a class the names that have an annotation are kept, in order; what it says is not evaluated."""
+    """Store the text of an annotation in the `__annotations__` of a class."""
     if scope.kind == CLASS and isinstance(target, s.Name):
         text = scope.program.module.source(annotation.span) if annotation is not None else ""
         scope.names.setdefault("__annotations__", {})[target.id] = text
 
 
 def assign(scope: Scope, target: s.Expr, value: Any) -> None:
-    """`target = value`."""
+    """Assign a value to a target."""
     match target:
         case s.Name(id=name):
             expressions.store_name(scope, name, value)
@@ -69,7 +69,7 @@ def assign(scope: Scope, target: s.Expr, value: Any) -> None:
 
 
 def _is_setting(scope: Scope, base: s.Expr, value: Any) -> bool:
-    """`torch.backends.cudnn.benchmark = True`: a plain value kept in a part of torch that nothing here reads from."""
+    """Return whether an assignment like `torch.backends.cudnn.benchmark = True` sets an option, which is ignored."""
     root = base
     while isinstance(root, s.Attribute):
         root = root.base
@@ -93,24 +93,24 @@ def _unpack(scope: Scope, targets: tuple[s.Expr, ...], value: Any) -> None:
 
 
 def _augment(scope: Scope, stmt: s.Augment) -> Outcome:
-    """The target's parts are evaluated once."""
+    """Run an augmented assignment, which evaluates the parts of its target once."""
     match stmt.target:
         case s.Attribute(base=base_node, name=name):
             expressions.refuse_mangled(scope, name)
             base = expressions.evaluate(scope, base_node)
-            attributes.store(base, name, _changed(scope, stmt, attributes.get(base, name)))
+            attributes.store(base, name, _augmented(scope, stmt, attributes.get(base, name)))
         case s.Subscript(base=base_node) as target:
             base = expressions.evaluate(scope, base_node)
             key = expressions.index(scope, target)
-            base[key] = _changed(scope, stmt, base[key])
+            base[key] = _augmented(scope, stmt, base[key])
         case s.Name(id=name) as target:
-            expressions.store_name(scope, name, _changed(scope, stmt, expressions.evaluate(scope, target)))
+            expressions.store_name(scope, name, _augmented(scope, stmt, expressions.evaluate(scope, target)))
         case _:
             raise Unsupported("this target of an assignment")
     return None
 
 
-def _changed(scope: Scope, stmt: s.Augment, old: Any) -> Any:
+def _augmented(scope: Scope, stmt: s.Augment, old: Any) -> Any:
     return expressions.binary(stmt.op, old, expressions.evaluate(scope, stmt.value), in_place=True)
 
 
@@ -173,7 +173,7 @@ def _if(scope: Scope, stmt: s.If) -> Outcome:
 
 def _loop(scope: Scope, stmt: s.Loop) -> Outcome:
     subject: Any = None if stmt.target is None else iter(expressions.evaluate(scope, stmt.subject))
-    while _goes_on(scope, stmt, subject):
+    while _next_iteration(scope, stmt, subject):
         outcome = execute(scope, stmt.body)
         if outcome == "break":
             return None
@@ -182,7 +182,7 @@ def _loop(scope: Scope, stmt: s.Loop) -> Outcome:
     return execute(scope, stmt.orelse)
 
 
-def _goes_on(scope: Scope, stmt: s.Loop, subject: Any) -> bool:
+def _next_iteration(scope: Scope, stmt: s.Loop, subject: Any) -> bool:
     scope.program.budget.step()
     if stmt.target is None:
         return bool(expressions.evaluate(scope, stmt.subject))
@@ -227,7 +227,7 @@ def _try(scope: Scope, stmt: s.Try) -> Outcome:
 
 
 def _guarded(scope: Scope, stmt: s.Try, guards: bool) -> Outcome:
-    """The body, and after an exception the handler for it."""
+    """Run the body of a `try`, and the handler of an exception or the `else` block."""
     try:
         try:
             outcome = execute(scope, stmt.body)
@@ -235,7 +235,7 @@ def _guarded(scope: Scope, stmt: s.Try, guards: bool) -> Outcome:
             scope.program.guarded -= guards
     except (Unsupported, RecursionError, MemoryError):
         raise
-    except Exception as error:  # noqa: BLE001 - which of them is meant, the text says
+    except Exception as error:  # noqa: BLE001 - the handlers decide which exceptions they catch
         return _handled(scope, stmt, error)
     return execute(scope, stmt.orelse) if outcome is None else outcome
 
@@ -334,7 +334,7 @@ def _class(scope: Scope, stmt: s.Class) -> Outcome:
 
 
 def _decorator(scope: Scope, node: s.Expr) -> Any:
-    """Options of what changes nothing, as `torch.compile`, are none of the norm's business."""
+    """Return the value of a decorator, without the options of one that doesn't change what is computed."""
     if isinstance(node, s.Call) and world.changes_nothing(known(expressions.evaluate(scope, node.func))):
         return world.UNCHANGED
     return expressions.evaluate(scope, node)

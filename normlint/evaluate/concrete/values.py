@@ -1,4 +1,4 @@
-"""What the concrete domain has beside Python's and torch's own values: scopes, functions, and what it can't follow."""
+"""Values and scopes of the concrete interpreter: functions, modules of the tables, unknown values, and its budget."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from normlint.evaluate import syntax as s
 if TYPE_CHECKING:
     from normlint.evaluate.concrete.program import Program
 
-MAX_STEPS = 200_000  # statements and expressions of one program
-MAX_DEPTH = 40  # calls inside calls
-MOST_ITEMS = 1_000_000  # of a list or a string that an operator makes; bits of a number
+MAX_STEPS = 200_000  # statements and expressions that one call from outside may evaluate
+MAX_DEPTH = 40  # nested calls
+MOST_ITEMS = 1_000_000  # of a list or string that an operator creates, and bits of an integer
 
 
-class Unsupported(Exception):  # noqa: N818  (it is an answer, no error)
-    """Something that the interpreter can't do exactly; the message says what."""
+class Unsupported(Exception):  # noqa: N818  (a result, not an error)
+    """Something can't be interpreted exactly; the message names it."""
 
 
 class Exhausted(Unsupported):
-    """The budget is spent: trying again won't help."""
+    """The budget is used up, so that another try would fail, too."""
 
 
 @dataclass
 class Budget:
-    """What the programs of one family may still do. Each call from outside begins with all steps."""
+    """The remaining steps and call depth of a family of programs; a call from outside resets the steps."""
 
     steps: int = MAX_STEPS
     depth: int = MAX_DEPTH
@@ -40,7 +40,7 @@ class Budget:
 
     @contextmanager
     def deeper(self) -> Iterator[None]:
-        """One call, or one statement at the top, inside what runs already."""
+        """Count one more nested call or top-level statement; raise `Unsupported` if there are too many."""
         if self.depth <= 0:
             raise Unsupported("calls nested too deeply")
         if self.depth == MAX_DEPTH:
@@ -68,12 +68,12 @@ class Unknown:
 
 
 def known(value: Any) -> Any:
-    """The value, where it may be used."""
+    """Return the value; raise `Unsupported` if it is `Unknown`."""
     return value.refuse() if isinstance(value, Unknown) else value
 
 
 class Typing:
-    """Something out of `typing`: it can be subscripted and combined, and means nothing when run."""
+    """A typing construct, which can be subscripted and combined but has no effect."""
 
     def __getitem__(self, _: object) -> Typing:
         return self
@@ -89,7 +89,7 @@ class Typing:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A module of the table, by its dotted path."""
+    """An allowed Python or torch module, by its dotted path."""
 
     path: str
 
@@ -100,7 +100,7 @@ def _refuse_text(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A function or bound method out of the tables."""
+    """An allowed Python or torch function, or bound method."""
 
     path: str
     call: Callable[..., Any]
@@ -112,7 +112,7 @@ class Native:
 
 
 class Silent:
-    """A logger: its methods take anything and do nothing."""
+    """A logger, whose methods accept anything and do nothing."""
 
 
 MODULE, CLASS, FUNCTION, COMPREHENSION = "module", "class", "function", "comprehension"
@@ -120,27 +120,27 @@ MODULE, CLASS, FUNCTION, COMPREHENSION = "module", "class", "function", "compreh
 
 @dataclass(slots=True)
 class Scope:
-    """Names and their values. `cell` holds the class in whose body the code stands, once it is made."""
+    """A scope with its names. `cell` holds the class in whose body the code is, once it is created."""
 
     program: Program
     kind: str
     names: dict[str, Any]
-    parent: Scope | None = None  # the next scope outwards that functions see
+    parent: Scope | None = None  # the enclosing scope that functions see
     cell: list[type] | None = None
     local: frozenset[str] = frozenset()
     declared: dict[str, str] = field(default_factory=dict)  # name: global or nonlocal
     first: str = ""  # the function's first parameter
-    caught: BaseException | None = None  # what the handler that is running has caught
+    caught: BaseException | None = None  # the exception that the running handler caught
 
     @property
     def seen(self) -> Scope:
-        """The scope that a function or comprehension made here sees: a class's names are its own."""
+        """The scope that functions and comprehensions in this one see, which for a class is its parent."""
         return self.parent if self.kind == CLASS and self.parent is not None else self
 
 
 @dataclass(eq=False)
 class Function:
-    """A function of the text. `managers` make contexts that it runs in: it was decorated with them."""
+    """An interpreted function. `managers` return the contexts, with which it was decorated, in which it runs."""
 
     node: s.Function | s.Lambda
     scope: Scope

@@ -1,7 +1,7 @@
-"""What the text may reach of Python and of torch: what is named here, or derived from torch's schemas, and no more.
+"""Tables of the Python and torch names that interpreted code may use; everything else is refused.
 
-torch itself is asked which of its functions are tensor operations: those of `torch._C._VariableFunctions` and, for
-methods, those with an `aten` schema. What reads or writes files, memory or global state is taken out again.
+Torch's tensor operations are those of `torch._C._VariableFunctions` and, for methods, those with an `aten` schema,
+without the operations that access files, memory or global state.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
 _DENIED: Final = frozenset(
     ("from_file frombuffer set_ resize_ resize_as_ resize_as_sparse_ record_stream backward").split()
 )
-_QUESTIONS: Final = frozenset(
+_FUNCTIONS: Final = frozenset(
     (
         "is_tensor get_default_dtype is_grad_enabled is_inference_mode_enabled is_autocast_enabled get_autocast_dtype "
         "get_autocast_gpu_dtype get_autocast_cpu_dtype is_autocast_cpu_enabled broadcast_shapes typename asarray "
@@ -46,8 +46,8 @@ _QUESTIONS: Final = frozenset(
         "sym_max sym_min"
     ).split()
 )
-# Decorators that change nothing that is computed.
-_SAME: Final = frozenset(
+# Decorators that don't change what is computed.
+_UNCHANGING: Final = frozenset(
     (
         "torch.compile torch.jit.script torch.jit.script_method torch.jit.ignore torch.jit.export torch.jit.unused "
         "torch.jit.script_if_tracing torch.compiler.disable torch.compiler.allow_in_graph torch._dynamo.disable "
@@ -59,16 +59,16 @@ _FALSE: Final = (
     "torch.jit.is_scripting torch.jit.is_tracing torch.compiler.is_compiling torch.compiler.is_dynamo_compiling "
     "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting"
 ).split()
-_NOTHING: Final = "warnings.warn warnings.simplefilter warnings.filterwarnings logging.warning logging.info".split()
+_NO_OPS: Final = "warnings.warn warnings.simplefilter warnings.filterwarnings logging.warning logging.info".split()
 _LOGGERS: Final = ("get_logger", "getLogger", "init_logger")
-# Such decorators of other packages.
-_ELSEWHERE: Final = frozenset(
+# Decorators of other packages that don't change what is computed.
+_UNCHANGING_ELSEWHERE: Final = frozenset(
     (
         "use_kernel_forward_from_hub use_kernel_func_from_hub use_kernelized_func auto_docstring deprecate_kwarg "
         "add_start_docstrings add_start_docstrings_to_model_forward"
     ).split()
 )
-_NAMED: Final[dict[str, frozenset[str]]] = {
+_MEMBERS: Final[dict[str, frozenset[str]]] = {
     "torch.autograd": frozenset(["Function"]),
     "torch.autograd.function": frozenset(["Function", "FunctionCtx", "once_differentiable"]),
     "torch.cuda": frozenset(["is_available", "is_bf16_supported", "device_count"]),
@@ -98,36 +98,36 @@ _TYPES_TOO: Final = frozenset(["Callable", "Iterable", "Sequence", "Mapping", "I
 
 
 def imported(path: str) -> Any:
-    """What an import of a dotted path gives; an `Unknown` where it is outside the tables."""
+    """Return what an import of a dotted path binds; an `Unknown` if the path isn't in the tables."""
     if path in _SPACES:
         return Space(path)
     owner, _, name = path.rpartition(".")
     if owner in _SPACES:
         return member(Space(owner), name, importing=True)
-    if name in _ELSEWHERE:
-        return _same(path)
+    if name in _UNCHANGING_ELSEWHERE:
+        return _identity_decorator(path)
     if name in _LOGGERS:
-        return _always(path, Silent())
+        return _constant(path, Silent())
     return Unknown(f"import of {path}")
 
 
 def is_same(path: str) -> bool:
-    """Whether it is a decorator that changes nothing that is computed."""
-    return path.rpartition(".")[2] in _ELSEWHERE
+    """Return whether a path names another package's decorator that doesn't change what is computed."""
+    return path.rpartition(".")[2] in _UNCHANGING_ELSEWHERE
 
 
 def changes_nothing(value: Any) -> bool:
-    """Whether it is such a decorator, which may take options."""
-    return isinstance(value, Native) and (value.path in _SAME or is_same(value.path))
+    """Return whether a value is a decorator, perhaps with options, that doesn't change what is computed."""
+    return isinstance(value, Native) and (value.path in _UNCHANGING or is_same(value.path))
 
 
 def is_module(path: str) -> bool:
-    """Whether it is a module of the table."""
+    """Return whether a path names a module of the table."""
     return path in _SPACES
 
 
 def is_installed(path: str) -> bool:
-    """Whether the package of an absolute path is there; it isn't imported."""
+    """Return whether the package of an absolute path is installed, without importing it."""
     try:
         return find_spec(path.partition(".")[0]) is not None
     except (ImportError, ValueError):
@@ -143,7 +143,7 @@ def _module(path: str) -> Any:
 
 
 def has(space: Space, name: str) -> bool:
-    """Whether the real module has the name."""
+    """Return whether the real module has the name."""
     if name.startswith("_"):
         raise Unsupported(f"{space.path}.{name}")
     return f"{space.path}.{name}" in _SPACES or hasattr(_module(space.path), name)
@@ -151,7 +151,7 @@ def has(space: Space, name: str) -> bool:
 
 @cache
 def member(space: Space, name: str, *, importing: bool = False) -> Any:
-    """`torch.nn`, `math.sqrt`: what the table has under this name."""
+    """Return a member of a module of the table, such as `torch.nn` or `math.sqrt`; refuse what isn't in the table."""
     path = f"{space.path}.{name}"
     if path in _SPACES:
         return Space(path)
@@ -160,15 +160,15 @@ def member(space: Space, name: str, *, importing: bool = False) -> Any:
         return made
     if space.path in _TYPING:
         return _of_typing(space, name)
-    named = _NAMED.get(space.path)
-    if name not in named if named is not None else name.startswith("_"):  # before the module is asked for it
+    named = _MEMBERS.get(space.path)
+    if name not in named if named is not None else name.startswith("_"):  # without reading the attribute
         return Unknown(path) if importing else _refuse(path)
     module = _module(space.path)
     if not hasattr(module, name):
         error = ImportError if importing else AttributeError
         raise error(f"module {space.path!r} has no attribute {name!r}")
     found = getattr(module, name)
-    if not _is_given(space.path, name, found):
+    if not _is_allowed(space.path, name, found):
         return Unknown(path) if importing else _refuse(path)
     return found if _is_value(found) or not callable(found) else Native(path, found)
 
@@ -178,13 +178,13 @@ def _refuse(path: str) -> Any:
 
 
 def _stand_in(path: str, name: str) -> Any:
-    """What is not torch's or Python's own, because that would do something or look into what it is given."""
-    if path in _SAME or name in _ELSEWHERE:
-        return _same(path)
+    """Return a stand-in for a function that has side effects or inspects its arguments; None for any other path."""
+    if path in _UNCHANGING or name in _UNCHANGING_ELSEWHERE:
+        return _identity_decorator(path)
     if path in _ANSWERS:
-        return _always(path, _ANSWERS[path])
+        return _constant(path, _ANSWERS[path])
     if name in _LOGGERS:
-        return _always(path, Silent())
+        return _constant(path, Silent())
     if path == "dataclasses.dataclass":
         return Native(path, _dataclass)
     if path == "torch.__version__":
@@ -194,19 +194,19 @@ def _stand_in(path: str, name: str) -> Any:
     return None
 
 
-def _always(path: str, value: Any) -> Native:
+def _constant(path: str, value: Any) -> Native:
     return Native(path, lambda *_, **__: value)
 
 
 UNCHANGED: Final = Native("a decorator", lambda value: value)
-# What is always answered, whatever is asked.
+# Functions that always return the same value.
 _ANSWERS: Final = {
-    **dict.fromkeys(_FALSE, False), **dict.fromkeys(_NOTHING), "functools.wraps": UNCHANGED,
+    **dict.fromkeys(_FALSE, False), **dict.fromkeys(_NO_OPS), "functools.wraps": UNCHANGED,
 }  # fmt: skip
 
 
-def _same(path: str) -> Native:
-    """A decorator that gives back what it gets, with arguments of its own or without."""
+def _identity_decorator(path: str) -> Native:
+    """Return a decorator, with or without options, that returns the decorated function."""
 
     def same(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and isinstance(args[0], Function | type | Native):
@@ -217,7 +217,7 @@ def _same(path: str) -> Native:
 
 
 def _dataclass(kind: type | None = None, /, **options: Any) -> Any:
-    """Python's own, which makes a class's methods from the names of its fields."""
+    """Apply `dataclasses.dataclass`; raise `Unsupported` for slots, ClassVar, InitVar and KW_ONLY."""
     if kind is None:
         return Native("dataclasses.dataclass", lambda kind: _dataclass(kind, **options))
     kept = vars(kind).get("__annotations__", {})
@@ -240,13 +240,13 @@ def _of_typing(space: Space, name: str) -> Any:
     if name in ("NamedTuple", "TypedDict", "Enum", "SimpleNamespace"):
         raise Unsupported(f"{space.path}.{name}")
     if name in ("TypeVar", "ParamSpec", "NewType", "TypeVarTuple"):
-        return _always(f"typing.{name}", Typing())
+        return _constant(f"typing.{name}", Typing())
     return getattr(abc, name) if name in _TYPES_TOO else Typing()
 
 
-def _is_given(space: str, name: str, found: Any) -> bool:
-    """Whether the table has it; torch's operations by what torch says of them."""
-    if space in _NAMED:
+def _is_allowed(space: str, name: str, found: Any) -> bool:
+    """Return whether a member of a module may be used."""
+    if space in _MEMBERS:
         return True
     if space == "torch":
         return name not in _DENIED and _is_torch(name, found)
@@ -275,7 +275,7 @@ def _is_torch(name: str, found: Any) -> bool:
     if name in ("Tensor", "FloatTensor", "HalfTensor", "BFloat16Tensor", "DoubleTensor", "LongTensor", "IntTensor"):
         return True
     derived = hasattr(torch._C._VariableFunctions, name) or name in torch.functional.__all__  # noqa: SLF001
-    return derived or name in _QUESTIONS
+    return derived or name in _FUNCTIONS
 
 
 def _is_value(found: Any) -> bool:
@@ -288,18 +288,18 @@ _BUILTINS: Final = frozenset(
     (
         "abs all any bool callable classmethod dict divmod enumerate filter float frozenset int issubclass iter len "
         "list map max min next object property range reversed round set slice sorted staticmethod sum super tuple zip "
-        "chr ord NotImplemented Ellipsis"
+        "str chr ord NotImplemented Ellipsis"
     ).split()
 )
 
 
 @cache
 def builtin(name: str) -> Any:
-    """One of Python's own names. Raises Unsupported for those that aren't in the table, NameError for no name."""
+    """Return a built-in; raise `Unsupported` if it isn't in the table and NameError if there is none of that name."""
     from normlint.evaluate.concrete.calls import OWN
 
     if name in OWN:
-        return Native(name, OWN[name]) if name != "str" else str
+        return Native(name, OWN[name])
     found = getattr(builtins, name, None)
     if isinstance(found, type) and issubclass(found, Exception):
         return found
@@ -321,7 +321,7 @@ def _torch() -> Any:
 def _types(torch: Any) -> frozenset[type]:
     plain: set[type] = {t for t in vars(builtins).values() if isinstance(t, type) and issubclass(t, Exception)}
     plain |= {getattr(builtins, name) for name in _BUILTINS if isinstance(getattr(builtins, name), type)}
-    plain |= {str, type(None), functools.partial, functools.cached_property, collections.OrderedDict}
+    plain |= {type(None), functools.partial, functools.cached_property, collections.OrderedDict}
     plain |= {contextlib.nullcontext, contextlib.suppress}
     if torch is None:
         return frozenset(plain)
@@ -333,12 +333,12 @@ def _types(torch: Any) -> frozenset[type]:
 
 
 def types() -> frozenset[type]:
-    """The classes that may be called, and given back by `type()`."""
+    """Return the classes that may be called and returned by `type()`."""
     return _types(_torch())
 
 
 def is_base(kind: type) -> bool:
-    """Whether a class of the text may derive from it."""
+    """Return whether an interpreted class may derive from a class."""
     if kind in (object, Exception) or kind.__module__ == "abc" or (kind in types() and issubclass(kind, Exception)):
         return True
     torch = _torch()
@@ -348,7 +348,7 @@ def is_base(kind: type) -> bool:
 
 
 def is_torch(value: Any, names: str) -> bool:
-    """Whether it is an object of one of these classes of torch's; torch isn't imported to find out."""
+    """Return whether a value is an instance of one of these torch classes, without importing torch."""
     torch = _torch()
     return torch is not None and isinstance(value, _named(torch, names))
 
@@ -359,13 +359,13 @@ def _named(torch: Any, names: str) -> tuple[type, ...]:
 
 
 def is_context(value: Any) -> bool:
-    """Whether it is one of the known context managers."""
+    """Return whether a value is a context manager that may be used."""
     modes = "no_grad enable_grad inference_mode set_grad_enabled autocast"
     return isinstance(value, contextlib.nullcontext | contextlib.suppress) or is_torch(value, modes)
 
 
 def module_internals() -> frozenset[str]:
-    """The names in which nn.Module keeps its own state."""
+    """Return the names of the attributes in which nn.Module keeps its own state."""
     return _internals(_torch())
 
 
@@ -405,7 +405,6 @@ _OTHERS: Final = {
 
 
 def _is_method(name: str) -> bool:
-    """Whether torch has an operation of this name on tensors."""
     return _has_schema(_torch(), name)
 
 
@@ -419,7 +418,7 @@ def _has_schema(torch: Any, name: str) -> bool:
 
 
 def trust(kind: type) -> None:
-    """Let programs read the public attributes of such objects, and call them: the caller's own, a configuration."""
+    """Let programs call objects of a class, such as the caller's configuration, and read their public attributes."""
     _TRUSTED.add(kind)
 
 
@@ -427,12 +426,12 @@ _TRUSTED: Final[set[type]] = set()
 
 
 def is_trusted(value: Any) -> bool:
-    """Whether it is an object of the caller's."""
+    """Return whether a value is of a class that the caller trusts."""
     return type(value) in _TRUSTED
 
 
 def may_read(value: Any, name: str) -> bool:
-    """Whether the table has this attribute of an object of torch's or of the caller's."""
+    """Return whether an attribute of a torch or trusted object may be read."""
     if is_trusted(value):
         return not name.startswith("_")
     if _torch() is None:
@@ -452,7 +451,7 @@ def _is_result(value: Any) -> bool:
 
 
 def _module_may(value: Any, name: str) -> bool:
-    """Methods of the table, where the text hasn't its own; and what one of torch's modules holds."""
+    """Return whether an attribute of a module may be read: an allowed method, or state of one of torch's modules."""
     owner = next((kind for kind in type(value).__mro__ if name in vars(kind)), None)
     if name in _OF_MODULE and (owner is None or owner.__module__ != "interpreted"):
         return True
@@ -471,7 +470,7 @@ def _settings(kind: type) -> frozenset[str]:
 
 
 def class_may(owner: type, name: str) -> bool:
-    """Whether the table has this attribute of one of torch's or Python's classes."""
+    """Return whether an attribute of a torch or Python class may be read."""
     torch = _torch()
     if name == "__init__" and (owner is object or issubclass(owner, Exception)):
         return True
@@ -485,6 +484,6 @@ def class_may(owner: type, name: str) -> bool:
 
 
 def may_write(value: Any, name: str) -> bool:
-    """May the text assign this attribute of an object that torch has made?"""
+    """Return whether an attribute of a torch object may be assigned."""
     plain = is_torch(value, "Tensor") and name in ("data", "grad", "requires_grad")
     return plain or (is_torch(value, f"Tensor {CONTEXT}") and not hasattr(type(value), name))

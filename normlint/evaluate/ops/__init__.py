@@ -1,6 +1,6 @@
-"""What is known of torch's operations: each spelling is normalised here, once."""
+"""Evaluate torch's operations; all spellings of an operation give the same value."""
 
-# Each registers its operations; `classes` comes last, it fills what they leave.
+# Each module registers its operations in `OPS`; `classes` comes last and adds those that no other registered.
 from normlint.evaluate.ops import (  # noqa: F401
     casts,
     contractions,

@@ -1,4 +1,4 @@
-"""Small arrays of numbers, in plain Python: what a view, a sum or a product makes of them, exactly as torch does."""
+"""Compute views, sums and products of small arrays of numbers in plain Python, with torch's semantics."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Row: TypeAlias = "Sequence[float]"
 
 
 class Array(NamedTuple):
-    """Numbers in the order of their places, the last axis first."""
+    """An array of numbers in row-major order, so that the last axis varies fastest."""
 
     shape: tuple[int, ...]
     data: list[float]
 
 
 class Unmeasured(Exception):  # noqa: N818  (nothing is wrong)
-    """Not known, or too large to be worked out."""
+    """A result is unknown, or too large to be computed."""
 
 
 def array(shape: Iterable[int], data: Iterable[float]) -> Array:
@@ -46,7 +46,7 @@ def as_array(value: object) -> Array:
 
 
 def steps_of(shape: Sequence[int]) -> list[int]:
-    """How far apart neighbours along each axis are."""
+    """Return the strides of a contiguous array."""
     steps = [1]
     for length in reversed(shape[1:]):
         steps.append(steps[-1] * length)
@@ -54,7 +54,7 @@ def steps_of(shape: Sequence[int]) -> list[int]:
 
 
 def strided(a: Array, shape: Sequence[int], steps: Sequence[int], start: int = 0) -> Array:
-    """Every view: the numbers that stand `steps` apart."""
+    """Return the array of a shape with the strides `steps`, from the element `start` on."""
     if math.prod(shape) > MOST:
         raise Unmeasured
     places = [start]
@@ -103,7 +103,7 @@ def expanded(a: Array, shape: Sequence[int]) -> Array:
 
 
 def sliced(a: Array, axis: int, places: Sequence[int]) -> Array:
-    """Some of the places along an axis, in any order."""
+    """Return the elements at some places along an axis, in any order."""
     axis = axis_of(axis, len(a.shape))
     inner = math.prod(a.shape[axis + 1 :])
     length = a.shape[axis]
@@ -144,7 +144,7 @@ def stack(arrays: Sequence[Array], axis: int) -> Array:
 
 
 def broadcast(arrays: Sequence[Array]) -> list[Array]:
-    """All in the shape that they have together."""
+    """Return the arrays broadcast to their common shape."""
     rank = max(len(a.shape) for a in arrays)
     padded = [(1,) * (rank - len(a.shape)) + a.shape for a in arrays]
     shape = [max(lengths) for lengths in zip(*padded, strict=True)]
@@ -157,7 +157,7 @@ def pointwise(f: Callable[..., float], *values: object) -> Array:
 
 
 def axes_of(dim: object, rank: int) -> list[int]:
-    """No axes named are all of them."""
+    """Return the axes that `dim` names, counted from the start; all axes if it names none."""
     given = [dim] if isinstance(dim, int) and not isinstance(dim, bool) else dim
     if given in (None, [], ()):
         return list(range(rank))
@@ -167,7 +167,7 @@ def axes_of(dim: object, rank: int) -> list[int]:
 
 
 def reduced(f: Callable[[Row], float], a: Array, dim: object = None, keepdim: object = False) -> Array:
-    """One number for the numbers along the axes."""
+    """Return the array of `f` over the elements along the axes `dim`."""
     axes = axes_of(dim, len(a.shape))
     kept = [i for i in range(len(a.shape)) if i not in axes]
     last = permuted(a, kept + axes)
@@ -177,7 +177,7 @@ def reduced(f: Callable[[Row], float], a: Array, dim: object = None, keepdim: ob
 
 
 def along(f: Callable[[Row], Row], a: Array, axis: int) -> Array:
-    """Other numbers for those along an axis: as many each time."""
+    """Return the array with each row along an axis replaced by `f` of it; the new rows have equal lengths."""
     last = moved(a, axis, -1)
     size = last.shape[-1]
     rows = [f(last.data[at : at + size]) for at in range(0, len(last.data), size)]
@@ -186,7 +186,7 @@ def along(f: Callable[[Row], Row], a: Array, axis: int) -> Array:
 
 
 def einsum(operands: Sequence[tuple[str, Array]], out: str) -> Array:
-    """Operands with a letter for each axis, multiplied and summed over the letters that `out` hasn't."""
+    """Return the product of operands with a letter for each axis, summed over the letters that `out` lacks."""
     lengths = {letter: n for word, a in operands for letter, n in zip(word, a.shape, strict=True) if n > 1}
     lengths |= {letter: 1 for word, _ in operands for letter in word if letter not in lengths}
     letters = [*out, *(x for x in lengths if x not in out)]

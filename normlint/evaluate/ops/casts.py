@@ -1,4 +1,4 @@
-"""Casts leave the product alone and move the dtype; detaching marks every factor."""
+"""Evaluate casts, which change the dtype of a value, and detaching, which adds a step to its factors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from normlint.text.frozen import replace
 
 
 def cast(x: Product, dtype: DType, span: Span, ctx: Context | None = None) -> Product:
-    """X in another dtype. It may still be the same memory: `.float()` of an fp32 tensor is no copy."""
+    """Return x in another dtype; it may share x's memory, since `.float()` of an fp32 tensor is no copy."""
     if not x.tensor:
         return replace(x, span=span)
     if ctx is not None and dtype.value not in ctx.possible.get(x.dtype, {dtype.value}):
@@ -29,7 +29,7 @@ def named(ctx: Context, call: Bound) -> Value | None:
 
 
 def _target(value: Value) -> DType | None:
-    """The dtype an argument of `.to` asks for; None where it asks for a device."""
+    """Return the dtype that an argument of `.to` names; None where it names a device."""
     match value:
         case Dtype(dtype=dtype):
             return dtype
@@ -42,17 +42,17 @@ def _target(value: Value) -> DType | None:
     return None
 
 
-_PERHAPS: Final = ("unknown dtype", "unknown device", "unknown other")  # where another argument stands, too
+_UNKNOWN_ARGUMENTS: Final = ("unknown dtype", "unknown device", "unknown other")  # that may be another one's
 
 
 @op("to type asarray as_tensor")
 def to(ctx: Context, call: Bound) -> Value | None:
-    """`.to(dtype)`, `.to(other)`, `.to(device)`, `.to(device, dtype)`."""
+    """Evaluate `.to(dtype)`, `.to(other)`, `.to(device)` and `.to(device, dtype)`."""
     x = call.product("input", "data", "obj")
     if x is None:
         return None
     given = [call.values[name].value for name in ("dtype", "device", "other") if name in call.values]
-    given = [v for v in given if not (isinstance(v, Opaque) and v.text in _PERHAPS)]
+    given = [v for v in given if not (isinstance(v, Opaque) and v.text in _UNKNOWN_ARGUMENTS)]
     targets = [t for t in map(_target, given) if t is not None]
     if call.flag("copy", False):
         x = replace(x, alias="")
@@ -83,7 +83,7 @@ def detach(ctx: Context, call: Bound) -> Value | None:
 
 @op("item tolist")
 def item(ctx: Context, call: Bound) -> Value | None:
-    """A Python number: no gradient, no dtype."""
+    """Evaluate `.item()` as a Python number, which has no gradient and no dtype."""
     x = call.product("input")
     if x is None:
         return None
@@ -92,7 +92,7 @@ def item(ctx: Context, call: Bound) -> Value | None:
 
 @op("numpy")
 def array(ctx: Context, call: Bound) -> Value | None:
-    """An array, which has numpy's methods and dtypes."""
+    """Evaluate `.numpy()` as an array, which has numpy's methods and dtypes; unknown if x has a statistic."""
     x = call.product("input")
     if x is None or x.mono.has_stat:
         return None

@@ -1,7 +1,6 @@
-"""What an operation makes of its operands where nothing but its class is known: see `normlint.text.operations`.
+"""Evaluate operations of which only the class is known (see `normlint.text.operations`).
 
-An operation with a function of its own in this package is followed further; the others keep dtype and layout as far as
-their class allows, and depend on their operands.
+Their results depend on the operands, and keep dtype and layout as far as the class allows.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from normlint.text.operations import CLASSES
 
 
 def elementwise(ctx: Context, call: Bound) -> Value | None:
-    """Element by element: dtype and layout stay."""
+    """Evaluate an elementwise operation, which keeps dtype and layout."""
     return algebra.apply(call.name, call.products, call.span) if call.products else None
 
 
 def gathered(ctx: Context, call: Bound) -> Value | None:
-    """Other elements than the operands', of the dtype that they promote to."""
+    """Evaluate an operation that rearranges or combines elements, with the operands' promoted dtype."""
     result = elementwise(ctx, call)
     if not isinstance(result, Product) or algebra.is_statistic(result):
         return result
@@ -36,19 +35,19 @@ def gathered(ctx: Context, call: Bound) -> Value | None:
 
 
 def same(ctx: Context, call: Bound) -> Value | None:
-    """The tensor itself."""
+    """Evaluate an operation that returns its input."""
     x = call.product("input")
     return replace(x, span=call.span) if x else None
 
 
 def converted(ctx: Context, call: Bound) -> Value | None:
-    """In an unknown dtype."""
+    """Evaluate a cast to an unknown dtype."""
     x = call.product("input")
     return cast(x, DType.UNKNOWN, call.span) if x else None
 
 
 def made(ctx: Context, call: Bound) -> Value | None:
-    """A new tensor, which depends on no other."""
+    """Evaluate the creation of a tensor that depends on no other."""
     return replace(algebra.opaque(call.name, (), call.span, pure=False), dtype=call.dtype(DType.UNKNOWN))
 
 

@@ -1,4 +1,4 @@
-"""What contracts operands: a tensor with itself is a sum of squares, with a constant a sum; diag(w) scales it."""
+"""Evaluate einsum and matrix products: x with itself is a sum of squares, with a constant a sum, with diag(w) w·x."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from normlint.evaluate.value import Constant, Product, Tup, Value, number
 from normlint.text.finding import Span
 from normlint.text.frozen import replace
 
-Lettered: TypeAlias = "tuple[Product, str]"  # a tensor, and letters for its last axes; a dot in front: and any others
+Lettered: TypeAlias = "tuple[Product, str]"  # a tensor and a letter for each axis; a leading dot stands for any axes
 _FIRST: Final = ("input", "self", "mat1", "batch1", "a")
 _SECOND: Final = ("other", "mat2", "vec", "vec2", "weight", "y", "b", "tensor", "batch2")
 
@@ -26,9 +26,9 @@ _SECOND: Final = ("other", "mat2", "vec", "vec2", "weight", "y", "b", "tensor", 
 
 
 def contracted(ctx: Context, call: Bound, operands: Sequence[Lettered], out: str) -> Product | None:
-    """The product of tensors whose axes have letters, summed over those that `out` lacks.
+    """Return the product of tensors with a letter for each axis, summed over the letters that `out` lacks; or None.
 
-    A tensor that holds one number everywhere is that number, and what it is contracted with is summed.
+    A tensor that holds one number everywhere is a factor; the operands that it is contracted with are summed.
     """
     if len(operands) > MOST_OPERANDS:
         return None
@@ -37,7 +37,7 @@ def contracted(ctx: Context, call: Bound, operands: Sequence[Lettered], out: str
         same = algebra.held(x)
         if same is None:
             others = out + "".join(theirs for i, (_, theirs) in enumerate(operands) if i != at)
-            parts.append(_summed_alone(ctx, call, x, letters, others) if len(operands) > 1 else (x, letters))
+            parts.append(_sum_own_axes(ctx, call, x, letters, others) if len(operands) > 1 else (x, letters))
         else:
             scale = scale.times(same)
     whole = max((letters for _, letters in parts), key=len, default="")
@@ -47,7 +47,7 @@ def contracted(ctx: Context, call: Bound, operands: Sequence[Lettered], out: str
     product = _aligned(*parts[0], whole)
     for x, letters in parts[1:]:
         product = algebra.multiply(product, _aligned(x, letters, whole), call.span)
-    total = _over(ctx, call, product, whole, out)
+    total = _sum_missing(ctx, call, product, whole, out)
     return total and replace(total, mono=total.mono.times(scale))
 
 
@@ -61,30 +61,30 @@ def _summed(ctx: Context, call: Bound, x: Product, axes: Sequence[int], *, keepd
     return reduce(ctx, replace(call, values=values), x, "sum")
 
 
-def _summed_alone(ctx: Context, call: Bound, x: Product, letters: str, others: str) -> Lettered:
-    """The operand, summed over the axes that no other operand and no result has, and the letters that are left."""
+def _sum_own_axes(ctx: Context, call: Bound, x: Product, letters: str, others: str) -> Lettered:
+    """Return the operand summed over the axes that only it has, and its remaining letters."""
     alone = set(letters) - set(others) - {"."}
     left = "".join(letter for letter in letters if letter not in alone)
     return (_summed(ctx, call, x, _places(letters, alone)), left) if alone else (x, letters)
 
 
 def _fits(letters: str, whole: str) -> bool:
-    """Whether the axes come in the order of the longest operand."""
+    """Return whether the axes come in the order of the longest operand."""
     rest = iter(whole)
     ordered = all(letter in rest for letter in letters)
     return ordered and (letters[:1] == ".") == (whole[:1] == ".")
 
 
 def _aligned(x: Product, letters: str, whole: str) -> Product:
-    """The operand, with an axis of length 1 for each letter that a statistic lacks."""
+    """Return the operand; if it is a statistic, with an axis of length 1 for each letter of `whole` that it lacks."""
     missing = set(whole) - set(letters) if algebra.is_statistic(x) else set()
     for place in _places(whole, missing):
         x = with_axis(x, place)
     return x
 
 
-def _over(ctx: Context, call: Bound, product: Product, whole: str, out: str) -> Product | None:
-    """The product, summed over the letters that the result lacks; a letter that only a constant has keeps the axis."""
+def _sum_missing(ctx: Context, call: Bound, product: Product, whole: str, out: str) -> Product | None:
+    """Return the product summed over the letters that `out` lacks, with keepdim for a letter of a constant; or None."""
     gone, new = set(whole) - set(out), set(out) - set(whole)
     left = "".join(letter for letter in whole if letter in out)
     if "." in gone or (left != out and not new):
@@ -97,7 +97,7 @@ def _over(ctx: Context, call: Bound, product: Product, whole: str, out: str) -> 
 
 @op("einsum")
 def einsum(ctx: Context, call: Bound) -> Value | None:
-    """`einsum("...d,...d->...", x, x)` is a sum of squares."""
+    """Evaluate einsum; `einsum("...d,...d->...", x, x)` is a sum of squares."""
     given = [g.value for g in call.rest]
     equation = next((str(v.value) for v in given if isinstance(v, Constant)), "")
     operands = [v for g in given for v in (g.items if isinstance(g, Tup) else (g,)) if isinstance(v, Product)]
@@ -113,7 +113,7 @@ def einsum(ctx: Context, call: Bound) -> Value | None:
 
 
 def _scaled(equation: str, x: Product, gain: Product, call: Bound) -> Product | None:
-    """`einsum("b c ..., c -> b c ...", x, g)`: a value for each place along one axis."""
+    """Return x scaled by a gain along one axis, as by `einsum("b c ..., c -> b c ...", x, g)`; None otherwise."""
     left, _, out = equation.replace(" ", "").partition("->")
     one, _, two = left.partition(",")
     if len(one) < len(two):
@@ -136,7 +136,7 @@ def _operands(call: Bound) -> tuple[Product, Product] | None:
 
 @op("vecdot")
 def vecdot(ctx: Context, call: Bound) -> Value | None:
-    """The products of two tensors, summed over an axis: by default the last."""
+    """Evaluate `vecdot` over the last axis of a tensor with itself or with a constant."""
     pair = _operands(call)
     if pair is None or call.axis(-1) != -1:
         return None
@@ -144,13 +144,13 @@ def vecdot(ctx: Context, call: Bound) -> Value | None:
 
 
 def _is_sum(x: Product, y: Product) -> bool:
-    """A sum of squares, or one of the two is constant."""
+    """Return whether the operands are equal or one holds one number everywhere, so that their product is a sum."""
     return x.mono == y.mono or algebra.held(x) is not None or algebra.held(y) is not None
 
 
 @op("dot vdot inner")
 def dot(ctx: Context, call: Bound) -> Value | None:
-    """The product of two vectors; `inner` of tensors of more axes is a matrix product."""
+    """Evaluate the product of two vectors; `inner` of tensors with more axes is a matrix product and unknown."""
     pair = _operands(call)
     if pair is None or not _is_sum(*pair):
         return None
@@ -164,20 +164,20 @@ def dot(ctx: Context, call: Bound) -> Value | None:
 
 @op("matmul mm bmm mv linear")
 def matmul(ctx: Context, call: Bound) -> Value | None:
-    """The matrix product: the sum of squares for a row of x times a column of x, a scaled x for a diagonal matrix."""
+    """Evaluate a matrix product without a bias, as `contract` does."""
     pair = _operands(call)
     return None if pair is None or call.get("bias") is not None else contract(ctx, *pair, call)
 
 
 @op("tensordot")
 def tensordot(ctx: Context, call: Bound) -> Value | None:
-    """The product with a constant, summed over the last axis of the one and the first of the other."""
+    """Evaluate the product with a constant over the last axis of the one operand and the first of the other."""
     pair, dims = _operands(call), call.product("dims")
     return _with_constant(ctx, call, *pair) if pair and dims and dims.number == 1 else None
 
 
 def contract(ctx: Context, x: Product, y: Product, call: Bound) -> Product | None:
-    """The matrix product of two operands; None where it isn't followed."""
+    """Return x·xᵀ of a row as a sum of squares, x @ diag(w) as w·x, and x @ constant as a sum; None otherwise."""
     scale = _diagonal_of(y)
     if scale is not None:
         return algebra.multiply(x, scale, call.span)
@@ -191,7 +191,7 @@ def contract(ctx: Context, x: Product, y: Product, call: Bound) -> Product | Non
 
 
 def _with_constant(ctx: Context, call: Bound, x: Product, y: Product) -> Product | None:
-    """The matrix product with a vector or matrix that holds one number everywhere."""
+    """Return the matrix product with a vector or matrix that holds one number everywhere; None for any other y."""
     if algebra.held(y) is None:
         return None
     rank = ctx.rank(y)
@@ -202,7 +202,7 @@ def _with_constant(ctx: Context, call: Bound, x: Product, y: Product) -> Product
 
 
 def _row_and_column(ctx: Context, row: Product, column: Product) -> Product | None:
-    """The tensor of which one operand holds the rows and the other the columns; None if there is none."""
+    """Return the tensor that one operand holds as rows and the other as columns; None if there is none."""
     ends = [x.layout[-1] if x.layout else () for x in (row, column)]
     if row.layout[:-1] == column.layout[:-1] and _side_by_side(*ends):
         return replace(row, layout=row.layout[:-1], shape=None)
@@ -221,14 +221,14 @@ def _unviewed(layout: Layout) -> Layout:
 
 
 def _side_by_side(row: tuple[object, ...], column: tuple[object, ...]) -> bool:
-    """Whether the one has an added axis before its last, and the other one behind it."""
+    """Return whether the row has an added axis before its last axis, and the column one after it."""
     if row[:1] != ("axis",) or column[:1] != ("axis",) or not isinstance(row[1], int) or not isinstance(column[1], int):
         return False
     return column[1] == row[1] + 1 and column[1] in (-1, 2, 3)
 
 
 def _diagonal_of(y: Product) -> Product | None:
-    """The vector w of a matrix diag(w); None for any other matrix."""
+    """Return the vector w of a matrix diag(w); None for any other matrix."""
     sole = y.sole
     if sole is None or not isinstance(sole.atom, Apply) or sole.atom.name not in ("diag", "diag_embed"):
         return None
@@ -237,17 +237,17 @@ def _diagonal_of(y: Product) -> Product | None:
 
 
 def at_sign(ctx: Context, x: Product, y: Product, span: Span) -> Product:
-    """The value of `x @ y`."""
+    """Return the value of `x @ y`."""
     found = contract(ctx, x, y, Bound("matmul", span, {})) if x.tensor and y.tensor else None
     return found or algebra.apply("@", (x, y), span)
 
 
-# --- sums in other words ---------------------------------------------------------------------------------------------
+# --- pooling ---------------------------------------------------------------------------------------------------------
 
 
 @op("avg_pool1d")
 def pooled_whole(ctx: Context, call: Bound) -> Value | None:
-    """A window as long as the last axis, of which there is one."""
+    """Evaluate pooling with one window as long as the last axis as a mean with keepdim."""
     x, window = call.product("input"), call.product("kernel_size")
     sole = window.sole if window else None
     if x is None or sole is None or not isinstance(sole.atom, Size) or sole.atom.axis != -1:

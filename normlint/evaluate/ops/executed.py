@@ -1,6 +1,6 @@
-"""torch's functions on small arrays of numbers: element by element, along axes, and over axes that are shared.
+"""Run torch's elementwise functions, reductions and contractions on small arrays of numbers.
 
-Each takes what torch's own takes, by torch's names; the first tensor is `x`, and `low` and `high` are min and max.
+The functions take torch's parameters by name, but the first tensor is `x`, and `min` and `max` are `low` and `high`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Given = Any
 
 # --- element by element ----------------------------------------------------------------------------------------------
 
-_ONE: Final[dict[str, Callable[[Any], Any]]] = {
+_UNARY: Final[dict[str, Callable[[Any], Any]]] = {
     "abs absolute": abs, "sqrt": math.sqrt, "rsqrt": lambda x: x**-0.5, "reciprocal": lambda x: 1 / x,
     "square": lambda x: x * x, "neg negative": operator.neg, "sign sgn": lambda x: (x > 0) - (x < 0),
     "relu": lambda x: max(x, 0.0), "exp": math.exp, "log": math.log, "exp2": lambda x: 2.0**x, "log2": math.log2,
@@ -38,7 +38,7 @@ _ONE: Final[dict[str, Callable[[Any], Any]]] = {
     "positive clone contiguous detach alias to float double type_as dropout identity cpu data": lambda x: x,
     "nan_to_num": lambda x: x,
 }  # fmt: skip
-_SEVERAL: Final[dict[str, Callable[..., Any]]] = {
+_BINARY: Final[dict[str, Callable[..., Any]]] = {
     "mul multiply *": lambda x, y: x * y, "div divide true_divide /": lambda x, y: x / y,
     "floor_divide //": lambda x, y: x // y, "remainder %": lambda x, y: x % y, "hypot": math.hypot,
     "copysign": math.copysign, "logical_and bitwise_and &": operator.and_,
@@ -56,7 +56,7 @@ _COMPARED: Final[dict[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
-def _each(f: Callable[..., Any], count: int, *, compared: bool = False) -> Callable[..., Array]:
+def _elementwise(f: Callable[..., Any], count: int, *, compared: bool = False) -> Callable[..., Array]:
     def run(**given: Any) -> Array:
         if len(given) != count:
             raise Unmeasured
@@ -68,19 +68,19 @@ def _each(f: Callable[..., Any], count: int, *, compared: bool = False) -> Calla
 
 
 def _refuse_bounds(*operands: Given) -> None:
-    """A number other than 0 is a bound that the numbers tried here may not reach."""
+    """Raise `Unmeasured` for a bound other than 0, which the numbers tried here may not reach."""
     for one in operands:
         values = set(as_array(one).data)
         if len(values) == 1 and values != {0}:
             raise Unmeasured
 
 
-for _names, _f in _ONE.items():
-    runs(_names)(_each(_f, 1))
-for _names, _f in _SEVERAL.items():
-    runs(_names)(_each(_f, 2))
+for _names, _f in _UNARY.items():
+    runs(_names)(_elementwise(_f, 1))
+for _names, _f in _BINARY.items():
+    runs(_names)(_elementwise(_f, 2))
 for _names, _f in _COMPARED.items():
-    runs(_names)(_each(_f, 2, compared=True))
+    runs(_names)(_elementwise(_f, 2, compared=True))
 TABLE.update(
     {
         "add": lambda x, other, alpha=1: pointwise(lambda v, w, k: v + k * w, x, other, alpha),
@@ -117,11 +117,11 @@ def _mean(row: Row) -> float:
     return sum(row) / len(row)
 
 
-def _spread(row: Row) -> float:
+def _squared_deviation(row: Row) -> float:
     return sum((x - _mean(row)) ** 2 for x in row)
 
 
-def _length(row: Row, p: float) -> float:
+def _norm_of(row: Row, p: float) -> float:
     return max(map(abs, row)) if p == math.inf else sum(abs(x) ** p for x in row) ** (1 / p)
 
 
@@ -131,24 +131,24 @@ _REDUCED: Final[dict[str, Callable[[Row], float]]] = {
 }  # fmt: skip
 
 
-def _folding(f: Callable[[Row], float]) -> Callable[..., Array]:
+def _reduction(f: Callable[[Row], float]) -> Callable[..., Array]:
     return lambda x, dim=None, keepdim=False, rest=(): reduced(f, x, rest or dim, keepdim)
 
 
 for _names, _f in _REDUCED.items():
-    runs(_names)(_folding(_f))
+    runs(_names)(_reduction(_f))
 
 
 @runs("var")
 def var(x: Given, dim: Given = None, unbiased: bool = True, correction: Given = None, keepdim: bool = False) -> Array:
     less = int(unbiased) if correction is None else correction
-    return reduced(lambda row: _spread(row) / (len(row) - less), x, dim, keepdim)
+    return reduced(lambda row: _squared_deviation(row) / (len(row) - less), x, dim, keepdim)
 
 
 @runs("norm vector_norm frobenius_norm")
 def norm(x: Given, p: Given = 2, ord: Given = None, dim: Given = None, keepdim: bool = False) -> Array:  # noqa: A002
     how = 2 if p in (None, "fro") else p
-    return reduced(lambda row: _length(row, float(how if ord is None else ord)), x, dim, keepdim)
+    return reduced(lambda row: _norm_of(row, float(how if ord is None else ord)), x, dim, keepdim)
 
 
 @runs("diff")
@@ -177,9 +177,9 @@ TABLE["trapz"] = TABLE["trapezoid"]
 
 
 def _windows(x: Array, sizes: list[int], steps: list[int], f: Callable[[Row], float]) -> Array:
-    """One number for each window along the last axes."""
+    """Return the array of `f` over each window of the given sizes and steps along the last axes."""
     for size, step in zip(sizes, steps, strict=True):
-        x = unfold(x, -len(sizes), size, step)  # whose windows are a new last axis
+        x = unfold(x, -len(sizes), size, step)  # puts the windows on a new last axis
     return reduced(f, x, list(range(-len(sizes), 0)))
 
 
@@ -294,7 +294,7 @@ def mse_loss(x: Given, target: Given, reduction: str = "mean") -> Array:
 
 @runs("inv inverse pinv")
 def inverse(x: Given) -> Array:
-    """Of a row or column."""
+    """Return the pseudoinverse of a row or column vector; raise `Unmeasured` for any other matrix."""
     if 1 not in x.shape[-2:]:
         raise Unmeasured
     square = reduced(lambda row: sum(v * v for v in row), x, [-2, -1], True)

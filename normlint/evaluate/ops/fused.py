@@ -1,8 +1,6 @@
-"""Norms that torch computes in one call: the same products as norms written out, so that the same rules judge them."""
+"""Evaluate torch's fused norms as the same products as norms written out, so that the same rules apply to them."""
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
@@ -13,20 +11,19 @@ from normlint.evaluate.value import Constant, Product, Shape, Tup, Value, of_ato
 from normlint.text import operations
 from normlint.text.frozen import replace
 
-TWO = Fraction(2)
 FUSED = tuple(operations.FUSED.split())
 
 
 @op("rms_norm")
 def rms_norm(ctx: Context, call: Bound) -> Value | None:
-    """`F.rms_norm`: an eps of None is the smallest step of the input's dtype, added under the root."""
+    """Evaluate `F.rms_norm`, in which an eps of None is `torch.finfo(x.dtype).eps`, added under the root."""
     x = call.product("input")
     return _norm(ctx, call, x, x, "finfo") if x is not None and x.tensor else None
 
 
 @op("layer_norm native_layer_norm")
 def layer_norm(ctx: Context, call: Bound) -> Value | None:
-    """`F.layer_norm`; the native one gives back mean and inverse deviation, too."""
+    """Evaluate `F.layer_norm`, and `native_layer_norm`, which also returns the mean and inverse deviation."""
     x = call.product("input")
     if x is None or not x.tensor:
         return None
@@ -40,8 +37,8 @@ def layer_norm(ctx: Context, call: Bound) -> Value | None:
 
 
 def _norm(ctx: Context, call: Bound, x: Product, centred: Product, default: str) -> Product | None:
-    """The centred input over the root of its mean square, with gain and bias; in fp32 within, in x's dtype outside."""
-    squared = raised(centred.mono, TWO, ())
+    """Return the centred input over the root of its mean square in fp32, with gain and bias, in the dtype of x."""
+    squared = raised(centred.mono, algebra.TWO, ())
     if squared is None:
         return None
     stat = Stat(
@@ -70,7 +67,7 @@ def _eps(call: Bound, default: str) -> Product:
 
 
 def _axes(ctx: Context, call: Bound, x: Product) -> Axes:
-    """The last axes, as many as normalized_shape has lengths."""
+    """Return as many last axes as normalized_shape has lengths."""
     match call.get("normalized_shape"):
         case Tup(items=items) if items:
             return tuple(range(-len(items), 0))

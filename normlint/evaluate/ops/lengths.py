@@ -1,4 +1,4 @@
-"""Lengths: the norms of vectors, of differences, and what is divided by its own."""
+"""Evaluate vector norms, distances and `F.normalize`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import ONE_LONG, is_unread
 from normlint.evaluate.monomial import NOWHERE, Scalar, raised
-from normlint.evaluate.ops.reductions import TWO, reduce
+from normlint.evaluate.ops.reductions import reduce
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Opaque, Product, Value, number
 from normlint.text.frozen import replace
 
-FROBENIUS: Final = "frobenius_norm"  # also norm(x, "fro"): said of a matrix as a whole
+FROBENIUS: Final = "frobenius_norm"  # also the name of norm(x, "fro")
 
 
 def _order(call: Bound) -> float | None:
@@ -26,12 +26,12 @@ def _order(call: Bound) -> float | None:
 
 
 def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
-    """The L2 or L1 norm of x, as a sum to the ½ or a sum."""
+    """Return the L2 or L1 norm of x as a sum, to the power ½ for L2; None for any other order."""
     order = _order(call)
     dtype = call.dtype(x.dtype)
     if order == 1:
         return reduce(ctx, call, algebra.absolute(x, x.span), "sum")
-    squared = raised(x.mono, TWO, ()) if order == 2 else None
+    squared = raised(x.mono, algebra.TWO, ()) if order == 2 else None
     if squared is None:
         return None
     wide = replace(x, mono=squared, dtype=dtype)
@@ -48,18 +48,18 @@ def norm(ctx: Context, call: Bound) -> Value | None:
 
 @op("mse_loss")
 def squared_error(ctx: Context, call: Bound) -> Value | None:
-    """The square of a difference; by default its mean over everything."""
+    """Evaluate `mse_loss` as the square of a difference, by default averaged over all axes."""
     x, target, how = call.product("input"), call.product("target"), call.get("reduction") or Constant("mean")
     kind = how.value if isinstance(how, Constant) else None
     if x is None or target is None or "weight" in call.values or kind not in ("none", "mean", "sum"):
         return None
-    square = algebra.power(algebra.subtract(x, target, call.span), TWO, "square", call.span)
+    square = algebra.power(algebra.subtract(x, target, call.span), algebra.TWO, "square", call.span)
     return square if square is None or kind == "none" else reduce(ctx, replace(call, values={}), square, str(kind))
 
 
 @op("dist pairwise_distance cdist")
 def distance(ctx: Context, call: Bound) -> Value | None:
-    """The norm of a difference: over everything, over the last axis, or for each pair of rows, where there is one."""
+    """Evaluate a distance as the norm of a difference over all axes or the last; `cdist` only of single rows."""
     x, other, eps = call.product("input", "x1"), call.product("other", "x2"), call.product("eps")
     pairs = call.name == "cdist"
     if x is None or other is None or (call.name == "pairwise_distance" and (eps is None or eps.number != 0)):
@@ -76,7 +76,7 @@ def distance(ctx: Context, call: Bound) -> Value | None:
 
 @op("normalize")
 def normalize(ctx: Context, call: Bound) -> Value | None:
-    """F.normalize: x over its norm, clamped at eps (default 1e-12), over `dim` (default 1)."""
+    """Evaluate `F.normalize` as x divided by its L2 norm over `dim` (default 1), clamped at eps (default 1e-12)."""
     x = call.product("input")
     if x is None or not x.tensor or _order(call) != 2 or "out" in call.values:
         return None
@@ -87,7 +87,7 @@ def normalize(ctx: Context, call: Bound) -> Value | None:
         unread = rank is None and is_unread(ctx.dims(x))
         values["dim"] = Given(Opaque("dim") if unread else number(-1.0 if rank == 2 else 1.0), NOWHERE)
     values["keepdim"] = Given(Constant(True), NOWHERE)
-    squared = raised(x.mono, TWO, ())
+    squared = raised(x.mono, algebra.TWO, ())
     if squared is None:
         return None
     total_ = reduce(

@@ -1,7 +1,7 @@
-"""What isn't followed, worked out on small numbers: where these show what comes out, that stands in its place.
+"""Identify values that no operation of the table explains, by evaluating them with small arrays of numbers.
 
-Whatever has no law of its own keeps how it was made. Made once more of numbers, in two sizes, it is compared with
-powers, products, sums and means of what went in. What fits in every number, in both sizes, is what it is.
+A recipe of each such value is kept. It is run with random inputs in two sizes, and the result is compared with powers,
+products, sums and means of the inputs. An expression that agrees in every element, in both sizes, replaces the value.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import combinations, product
 from typing import Any, Final, NamedTuple
 
 from normlint.evaluate import algebra
+from normlint.evaluate.algebra import HALF, TWO
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import ONCE, Layout, Mono, Param, Size, Stat, Step
@@ -28,16 +29,15 @@ from normlint.text.frozen import replace
 
 _NEAR: Final = 1e-7
 _MOST_LEAVES: Final = 4
-_MOST_MADE: Final = 4  # operations from a value back to a test
-_TESTS: Final = [TABLE[name] for name in ("eq", "ne", "lt", "le", "gt", "ge", "nan_to_num")]
-_HALF: Final = Fraction(1, 2)
-_POWERS: Final = (ONCE, -ONCE, _HALF, -_HALF, Fraction(2))
+_MOST_STEPS: Final = 4  # operations between a value and a comparison that it depends on
+_COMPARISONS: Final = [TABLE[name] for name in ("eq", "ne", "lt", "le", "gt", "ge", "nan_to_num")]
+_POWERS: Final = (ONCE, -ONCE, HALF, -HALF, TWO)
 
-# --- how it was made -------------------------------------------------------------------------------------------------
+# --- recipes ---------------------------------------------------------------------------------------------------------
 
 
 def note(ctx: Context, name: str, given: dict[str, Value], value: Value) -> Value:
-    """The result of an operation, or what the numbers show that it is."""
+    """Keep the recipe of an operation's result, and return the result, or the simpler value that the numbers show."""
     run = TABLE.get(name)
     if isinstance(value, Tup):
         for at, item in enumerate(value.items):
@@ -48,7 +48,7 @@ def note(ctx: Context, name: str, given: dict[str, Value], value: Value) -> Valu
 
 
 def of_call(ctx: Context, call: Bound, value: Value) -> Value:
-    """The same of a call that was bound to torch's parameters."""
+    """Keep the recipe of a call that is bound to torch's parameters, and return its result as `note` does."""
     given = {name: g.value for name, g in call.values.items() if not (call.rest and isinstance(g.value, Opaque))}
     if call.rest:
         given["rest"] = Tup(tuple(g.value for g in call.rest))
@@ -56,18 +56,18 @@ def of_call(ctx: Context, call: Bound, value: Value) -> Value:
 
 
 def _keep(ctx: Context, run: Callable[..., Any] | None, given: dict[str, Value], value: Value, at: int | None) -> bool:
-    made = _made(value)
+    made = _created_at(value)
     if not isinstance(value, Product) or not (made or is_unclear(value)):
         return False
     key = made or (value.mono, value.layout)
     if any(isinstance(v, Product) and (v.mono, v.layout) == key for v in given.values()):
-        return False  # as it was
-    same = tuple((name, _plain(v)) for name, v in given.items())
+        return False  # the operation returned its argument unchanged
+    same = tuple((name, _key(v)) for name, v in given.items())
     recipe = None if run is None else Recipe(run, same, tuple(given.items()), at)
     old = ctx.recipes.get(key, recipe)
-    ctx.recipes[key] = recipe if old == recipe else None  # None: two that look the same
+    ctx.recipes[key] = recipe if old == recipe else None  # None where two recipes give equal values
     if recipe is not None and old == recipe and _dtypes(old) != _dtypes(recipe):
-        ctx.shown.pop(key, None)  # which was made of another path's
+        ctx.shown.pop(key, None)  # it was found for the dtypes of another path
     return recipe is not None and value.tensor and value.mono.has_data
 
 
@@ -75,38 +75,38 @@ def _dtypes(recipe: Recipe) -> list[DType]:
     return [v.dtype for _, v in recipe.given if isinstance(v, Product)]
 
 
-def _plain(value: Value) -> object:
-    """What tells a value from others, wherever it is written."""
+def _key(value: Value) -> object:
+    """Return a key by which equal values compare equal, wherever they are written."""
     if isinstance(value, Product):
         return value.mono, value.layout
     if isinstance(value, Shape):
-        return _plain(value.of), value.start, value.stop
+        return _key(value.of), value.start, value.stop
     if isinstance(value, Pieces):
-        return _plain(value.item)
-    return tuple(map(_plain, value.items)) if isinstance(value, Tup) else value
+        return _key(value.item)
+    return tuple(map(_key, value.items)) if isinstance(value, Tup) else value
 
 
-def _made(value: Value) -> Span | None:
-    """Where a tensor was made that holds constants."""
+def _created_at(value: Value) -> Span | None:
+    """Return the span where a tensor of constants was created; None for any other value."""
     atom = value.sole.atom if isinstance(value, Product) and value.sole else None
     return atom.span if isinstance(atom, Param) and not atom.name else None
 
 
-# --- what it is ------------------------------------------------------------------------------------------------------
+# --- identification --------------------------------------------------------------------------------------------------
 
 
 def known(ctx: Context, value: Product) -> Product:
-    """What the numbers show that a value is; itself where they show nothing."""
+    """Return the simpler value that the numbers show, or the value itself where they show nothing."""
     key: tuple[Mono, Layout] = value.mono, value.layout
     found = ctx.shown.get(key)
     if found is None:
         if key in ctx.unmatched or len(ctx.unmatched) + len(ctx.shown) >= MOST:
             return value
         ctx.unmatched.add(key)
-        found = _looked_at(ctx, value)
+        found = _identified(ctx, value)
         if found is None:
             return value
-        if _hangs_on_test(ctx, value):
+        if _depends_on_comparison(ctx, value):
             found = replace(found, mono=found.mono.stepped(Step("guard", value.span)))
         ctx.unmatched.discard(key)
         ctx.shown[key] = found
@@ -114,22 +114,22 @@ def known(ctx: Context, value: Product) -> Product:
     return replace(found, span=value.span, dtype=dtype)
 
 
-def _hangs_on_test(ctx: Context, value: Value, far: int = 0) -> bool:
-    """Was it made with a comparison? There is no zero among the numbers that are tried, and it may be about that."""
-    recipe = ctx.recipes.get(_made(value) or (value.mono, value.layout)) if isinstance(value, Product) else None
-    if recipe is None or far > _MOST_MADE:
+def _depends_on_comparison(ctx: Context, value: Value, far: int = 0) -> bool:
+    """Return whether a value was computed with a comparison, which may be about a zero: none is among the numbers."""
+    recipe = ctx.recipes.get(_created_at(value) or (value.mono, value.layout)) if isinstance(value, Product) else None
+    if recipe is None or far > _MOST_STEPS:
         return False
-    return recipe.run in _TESTS or any(_hangs_on_test(ctx, one, far + 1) for _, one in recipe.given)
+    return recipe.run in _COMPARISONS or any(_depends_on_comparison(ctx, one, far + 1) for _, one in recipe.given)
 
 
-def _looked_at(ctx: Context, value: Product) -> Product | None:
+def _identified(ctx: Context, value: Product) -> Product | None:
     try:
         given = leaves(ctx, value)
         reduced_again = any(isinstance(f.atom, Stat) for f in value.mono.factors)
         if not 0 < len(given) <= _MOST_LEAVES or (reduced_again and any(map(algebra.is_statistic, given))):
-            return None  # x − 2·mean(x) is as long as x, and yet an input of its own
+            return None  # for example x − 2·mean(x), which is as long as x but is no x
         seen = worlds(ctx)
-        # Little fits in any size: the second is looked at where something fits in the first.
+        # Few values fit in any size, so both sizes are compared only where something fits in the first.
         return _fitting(ctx, value, given, seen) if _fitting(ctx, value, given, seen[:1]) else None
     except FAILS:
         ctx.unmade.add((value.mono, value.layout))
@@ -137,23 +137,23 @@ def _looked_at(ctx: Context, value: Product) -> Product | None:
 
 
 def _fitting(ctx: Context, value: Product, given: list[Product], seen: Sequence[World]) -> Product | None:
-    """What fits in these sizes."""
+    """Return the expression of the given tensors that equals the value in all worlds; None if none does."""
     targets = [w.made(value.mono, value.layout) for w in seen]
     if not all(isinstance(t, Array) and len(t.data) > 1 for t in targets):
         return None
     numbers = [tuple(w.of_mono(u.mono, ()) for w in seen) for u in given]
-    return _Look(ctx, value, targets, list(zip(given, numbers, strict=True)), seen).found()
+    return _Search(ctx, value, targets, list(zip(given, numbers, strict=True)), seen).found()
 
 
 class Base(NamedTuple):
-    """Something that a value may be, up to a factor: its numbers in each world, and how it is said."""
+    """A candidate for a value, up to a factor and a power: its numbers in each world, and a function that builds it."""
 
     numbers: tuple[Array, ...]
     build: Callable[[], Value | None]
 
 
-class _Look:
-    """A value beside the tensors that it was made of."""
+class _Search:
+    """A search for a value among expressions of the tensors that it was computed from."""
 
     def __init__(
         self,
@@ -166,19 +166,19 @@ class _Look:
         self.ctx, self.value, self.targets, self.given, self.seen = ctx, value, targets, given, seen
 
     def found(self) -> Product | None:
-        """What fits first."""
+        """Return the first expression that fits; None if none does."""
         for base, power in product(self._bases(), _POWERS):
-            factor = _same(_ratio(t, b, power) for t, b in zip(self.targets, base.numbers, strict=True))
+            factor = _common_ratio(_ratio(t, b, power) for t, b in zip(self.targets, base.numbers, strict=True))
             if factor is not None:
-                return self._raised(base.build(), power, factor)
+                return self._power(base.build(), power, factor)
         ways = (self._as_statistic, self._as_sum)
         return next((found for way in ways for u, n in self.given if (found := way(u, n)) is not None), None)
 
     def _bases(self) -> Iterator[Base]:
-        """Each tensor, its size without its sign, two of them multiplied, one divided by another."""
+        """Yield each tensor, its absolute value, and the products and quotients of two tensors."""
         for u, numbers in self.given:
             yield Base(numbers, lambda u=u: u)  # type: ignore[misc]
-            yield Base(tuple(pointwise(abs, n) for n in numbers), lambda u=u: self._ran("abs", u))  # type: ignore[misc]
+            yield Base(tuple(pointwise(abs, n) for n in numbers), lambda u=u: self._apply("abs", u))  # type: ignore[misc]
         for (u, one), (v, two) in combinations(self.given, 2):
             for sign, combine in ((1, algebra.multiply), (-1, algebra.divide)):
                 try:
@@ -187,11 +187,11 @@ class _Look:
                     continue
                 yield Base(tuple(both), lambda u=u, v=v, combine=combine: combine(u, v, self.value.span))  # type: ignore[misc]
 
-    def _ran(self, name: str, x: Product) -> Value | None:
+    def _apply(self, name: str, x: Product) -> Value | None:
         span = self.value.span
         return OPS[name](self.ctx, Bound(name, span, {"input": Given(x, span)}))
 
-    def _raised(self, base: Value | None, power: Fraction, factor: float = 1) -> Product | None:
+    def _power(self, base: Value | None, power: Fraction, factor: float = 1) -> Product | None:
         if not isinstance(base, Product):
             return None
         span = self.value.span
@@ -201,7 +201,7 @@ class _Look:
         return algebra.multiply(found, number(factor), span)
 
     def _as_statistic(self, u: Product, numbers: tuple[Array, ...]) -> Product | None:
-        """A sum, mean or length of the tensor, of its square or of its size, over some of its axes."""
+        """Return the value as a power of a sum or mean of `u`, its square or its absolute value; None otherwise."""
         shape, left = numbers[0].shape, self.targets[0].shape
         rank = len(shape)
         kept = len(left) == rank
@@ -217,9 +217,9 @@ class _Look:
                 ratios = [_ratio(t, s, power) for t, s in zip(self.targets, summed, strict=True)]
                 if None in ratios:
                     continue
-                for of_count in (Fraction(0), -ONCE, -_HALF, _HALF, ONCE):
-                    factor = _same(r and r / n ** float(of_count) for r, n in zip(ratios, counts, strict=True))
-                    base = u if not name or factor is None else self._ran(name, u)
+                for of_count in (Fraction(0), -ONCE, -HALF, HALF, ONCE):
+                    factor = _common_ratio(r and r / n ** float(of_count) for r, n in zip(ratios, counts, strict=True))
+                    base = u if not name or factor is None else self._apply(name, u)
                     if factor is not None and isinstance(base, Product):
                         return self._as_reduction(base, axes, rank, kept, (power, of_count, factor))
         return None
@@ -227,7 +227,7 @@ class _Look:
     def _as_reduction(
         self, base: Product, axes: tuple[int, ...], rank: int, kept: bool, powers: tuple[Fraction, Fraction, float]
     ) -> Product | None:
-        """The statistic as the operation that says it plainly makes it."""
+        """Return a power of a sum or mean over axes as the value of the operations that compute it plainly."""
         (power, of_count, factor), span = powers, self.value.span
         sure = self.ctx.rank(base) is not None
         named = tuple(i - rank if sure or i == rank - 1 else i for i in axes)
@@ -237,15 +237,15 @@ class _Look:
         dim = Tup(tuple(number(float(i)) for i in named))
         given = {"dim": Given(dim, span), "keepdim": Given(Constant(kept), span)}
         kind = "mean" if mean else "sum"
-        found = self._raised(reduce(self.ctx, Bound(kind, span, given), base, kind), power, factor)
+        found = self._power(reduce(self.ctx, Bound(kind, span, given), base, kind), power, factor)
         for i in named if of_count and not mean else ():
             size = of_atom(Size(Mono(1.0, base.mono.factors), i, base.layout), DType.WEAK, tensor=False)
-            part = self._raised(size, of_count)
+            part = self._power(size, of_count)
             found = algebra.multiply(found, part, span) if found is not None and part is not None else None
         return found
 
     def _as_sum(self, u: Product, numbers: tuple[Array, ...]) -> Product | None:
-        """The value as `(u**inner + eps)**outer`, with a statistic `u` and a small eps; None if it is no such sum."""
+        """Return the value as `(u**inner + eps)**outer`, with a statistic `u` and a small eps; None otherwise."""
         if not algebra.is_statistic(u):
             return None
         for outer, inner in product(_POWERS, _POWERS[:3]):
@@ -254,19 +254,19 @@ class _Look:
             first = [a.data[0] for a in added]
             if any(abs(x - one) > _NEAR for a, one in zip(added, first, strict=True) for x in a.data) or not first[0]:
                 continue
-            eps = self._small(first)
-            bearing = self._raised(u, inner)
+            eps = self._scalar(first)
+            bearing = self._power(u, inner)
             if eps is not None and bearing is not None:
-                return self._raised(algebra.add(bearing, eps, self.value.span), outer)
+                return self._power(algebra.add(bearing, eps, self.value.span), outer)
         return None
 
-    def _small(self, wanted: list[float]) -> Product | None:
-        """The number that went in, or its square, or a root of it."""
+    def _scalar(self, wanted: list[float]) -> Product | None:
+        """Return a scalar input, its square or its root that equals `wanted` in each world; None if there is none."""
         for one in numbers_in(self.ctx, self.value):
             held = [w.of_mono(one.mono, ()).data[0] for w in self.seen]
-            for power in (ONCE, Fraction(2), _HALF):
+            for power in (ONCE, TWO, HALF):
                 if all(h > 0 and abs(h ** float(power) - x) < _NEAR for h, x in zip(held, wanted, strict=True)):
-                    return self._raised(one, power)
+                    return self._power(one, power)
         return None
 
 
@@ -274,13 +274,13 @@ _SUMMED: Final[dict[str, Callable[[float], float]]] = {"": lambda x: x, "square"
 
 
 def _axes(rank: int) -> Iterator[tuple[int, ...]]:
-    """One, several at the end, all."""
+    """Yield each single axis, several last axes, and all axes, as tuples."""
     yield from ((i,) for i in reversed(range(rank)))
     yield from (tuple(range(i, rank)) for i in reversed(range(rank - 1)))
 
 
-def _same(ratios: Iterator[float | None]) -> float | None:
-    """The number by which one is larger than the other in all worlds; None where it isn't the same."""
+def _common_ratio(ratios: Iterator[float | None]) -> float | None:
+    """Return the ratio that is the same in all worlds, rounded where it is nearly an integer; None if there is none."""
     first = next(ratios)
     if not first or any(r is None or abs(r - first) > _NEAR * abs(first) for r in ratios):
         return None
@@ -288,7 +288,7 @@ def _same(ratios: Iterator[float | None]) -> float | None:
 
 
 def _ratio(target: Array, base: Array, power: Fraction) -> float | None:
-    """By how much the one is larger than a power of the other, everywhere."""
+    """Return the ratio of the target to a power of the base if it is the same in all elements; None otherwise."""
     if target.shape != base.shape or (power.denominator > 1 and min(base.data) < 0) or 0 in base.data:
         return None
     p = float(power)

@@ -1,4 +1,4 @@
-"""Reductions written as patterns of einops."""
+"""Evaluate reductions and repetitions written as einops patterns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from normlint.text.frozen import replace
 
 @op("reduce")
 def einops_reduce(ctx: Context, call: Bound) -> Value | None:
-    """einops.reduce(x * x, "b n d -> b n 1", "mean")."""
+    """Evaluate a mean or sum like `einops.reduce(x * x, "b n d -> b n 1", "mean")`."""
     x, pattern, reduction = call.product("input"), call.get("pattern"), call.get("reduction")
     kind = reduction.value if isinstance(reduction, Constant) else None
     kind = reduction.dotted.rpartition(".")[2] if isinstance(reduction, Path) else kind
@@ -45,7 +45,7 @@ def _einops_axes(pattern: str) -> tuple[tuple[int, ...], bool] | None:
 
 @op("repeat")
 def repeated(ctx: Context, call: Bound) -> Value | None:
-    """einops.repeat(s, "... -> ... d", d=n): a statistic with an axis behind the others; else as Tensor.repeat."""
+    """Evaluate einops.repeat(s, "... -> ... d", d=n) as a new last axis of a statistic; others as Tensor.repeat."""
     x, pattern = call.product("input"), call.get("pattern")
     left, _, right = str(pattern.value).partition("->") if isinstance(pattern, Constant) else ("", "", "")
     if x is not None and right.split()[:-1] == left.split() and algebra.is_statistic(x):

@@ -1,7 +1,7 @@
-"""Tensors that are taken apart and put together again, and what is done to each of the parts in between.
+"""Evaluate splitting, unbinding, iterating over and concatenating tensors.
 
-A part is an atom of its own, which knows what it was cut out of and how. Where all parts come together along
-the same axis, the whole stands in its place.
+A part is an atom that holds the tensor it was cut out of and the `Cut`. Where all parts are concatenated or stacked
+along the axis of the cut after the same operations, the result is those operations on the whole tensor.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from normlint.evaluate.monomial import (
     atoms_of,
     cut_of,
     cuts_in,
+    mono_of,
     raised,
     whole_of,
 )
@@ -43,16 +44,16 @@ from normlint.text.frozen import replace
 MOST_ITEMS: Final = 8
 
 
-Whole: TypeAlias = "Callable[[Atom], Mono | None]"  # what a piece was cut out of
+Whole: TypeAlias = "Callable[[Atom], Mono | None]"  # returns the product that a part was cut out of
 
 
-# --- apart -----------------------------------------------------------------------------------------------------------
+# --- splitting -------------------------------------------------------------------------------------------------------
 
 
 @op("chunk split tensor_split split_with_sizes unsafe_chunk unsafe_split unsafe_split_with_sizes unbind unbind_copy "
     "split_copy split_with_sizes_copy")  # fmt: skip
 def taken_apart(ctx: Context, call: Bound) -> Value | None:
-    """All parts: a tuple of tensors, of which any may be meant."""
+    """Evaluate a split as one value that stands for the tuple of all parts."""
     x, axis = call.product("input", "tensor"), call.axis(0)
     if x is None or not x.tensor or axis is None:
         return None
@@ -62,7 +63,7 @@ def taken_apart(ctx: Context, call: Bound) -> Value | None:
 
 
 def each(ctx: Context, value: Value, span: Span) -> Value | None:
-    """One item of a loop over a value: a part of a tensor that was taken apart, or an element along its first axis."""
+    """Return the item of a loop over a value: a part of a split tensor, or an element along the first axis; or None."""
     if isinstance(value, Pieces):
         return value.item
     if not isinstance(value, Product) or not value.tensor:
@@ -75,7 +76,7 @@ def each(ctx: Context, value: Value, span: Span) -> Value | None:
 
 
 def rows(ctx: Context, value: Value, span: Span) -> Value | None:
-    """What iterating over a tensor gives: a part along its first axis; its statistics over other axes stay known."""
+    """Return the item of an iteration over a tensor: its part along the first axis, with statistics over other axes."""
     if not isinstance(value, Product) or not value.tensor:
         return None
     cut = Cut(0, True, (), value.layout)
@@ -86,7 +87,7 @@ def rows(ctx: Context, value: Value, span: Span) -> Value | None:
 
 
 def _in_rows(mono: Mono, cut: Cut) -> Mono | None:
-    """The product of one of the parts that `cut` makes of its tensors; None where a statistic mixes the parts."""
+    """Return the product of the parts that `cut` takes from its tensors; None where a statistic mixes the parts."""
     found = Mono(mono.coef)
     for f in mono.factors:
         changes = {field.name: getattr(f.atom, field.name) for field in fields(f.atom)}
@@ -100,52 +101,52 @@ def _in_rows(mono: Mono, cut: Cut) -> Mono | None:
             return None
         atom = replace(f.atom, **inner) if inner and not isinstance(f.atom, Apply) else f.atom  # type: ignore[arg-type]
         if not inner and not isinstance(f.atom, Size | Scalar):
-            atom = Apply("item", (Mono(1.0, (Factor(f.atom, ONCE),)), cut), data=Mono(1.0, (f,)).has_data)
+            atom = Apply("item", (mono_of(f.atom), cut), data=Mono(1.0, (f,)).has_data)
         found = found.times(Mono(1.0, (replace(f, atom=atom),)))
     return found
 
 
 def stacked_again(one: Value) -> Value | None:
-    """The tensor of which one is a part along the first axis."""
-    return _again(one, 0, stacked=True) if isinstance(one, Product) else None
+    """Return the tensor of which `one` is the part along the first axis; None if it is no such part."""
+    return _rejoined(one, 0, stacked=True) if isinstance(one, Product) else None
 
 
 def count_of(value: Product) -> tuple[Mono, int] | None:
-    """The tensor and its axis along which it was taken apart into single elements, and so how many there are."""
+    """Return the tensor and the axis along which it was taken apart into single elements; None for any other value."""
     cut = cut_of(value.sole.atom) if value.sole else None
     whole = value.sole.atom.args[0] if value.sole and isinstance(value.sole.atom, Apply) and cut else None
     return (whole, cut.axis) if cut is not None and cut.gone and isinstance(whole, Mono) else None
 
 
-# --- together --------------------------------------------------------------------------------------------------------
+# --- concatenation ---------------------------------------------------------------------------------------------------
 
 
 @op("cat concat concatenate stack")
 def joined(ctx: Context, call: Bound) -> Value | None:
-    """The whole tensor where its parts come together; else a tensor that remembers what it was put together from."""
+    """Evaluate a concatenation as the whole tensor if its parts are joined, else as an atom that holds the tensors."""
     tensors, axis = call.get("tensors"), call.axis(0)
     if tensors is None or axis is None:
         return None
     if not isinstance(tensors, Tup):
         one = each(ctx, tensors, call.span)
-        return _again(one, axis, stacked=call.name == "stack") if isinstance(one, Product) else None
+        return _rejoined(one, axis, stacked=call.name == "stack") if isinstance(one, Product) else None
     items = [item for item in tensors.items if isinstance(item, Product) and item.tensor]
     if not items or len(items) < len(tensors.items) or len(items) > MOST_ITEMS:
         return None
     if len(items) == 1:
         return with_axis(items[0], axis) if call.name == "stack" else items[0]
-    return _whole_of(items, axis, stacked=call.name == "stack") or _held(items, axis, call)
+    return _whole_of(items, axis, stacked=call.name == "stack") or _joined_atom(items, axis, call)
 
 
 def repeated(x: Product, axis: int, span: Span) -> Product:
-    """Each element along an axis as many times as the others."""
+    """Return a tensor in which each element along an axis is repeated equally often."""
     atom = Apply("repeated", (x.mono, (axis,)), span, data=x.mono.has_data)
-    return replace(x, mono=Mono(1.0, (Factor(atom, ONCE, span=span),)), shape=None, span=span)
+    return replace(x, mono=mono_of(atom, span), shape=None, span=span)
 
 
 @op("repeat_interleave")
 def interleaved(ctx: Context, call: Bound) -> Value | None:
-    """A gain or a statistic is broadcast; of anything else, the elements are repeated along an axis."""
+    """Evaluate `repeat_interleave` as x itself for a gain or a statistic, else as a repetition along the axis."""
     x, dim, times = call.product("input"), call.product("dim"), call.product("repeats")
     if x is None or is_param(x) or algebra.is_statistic(x):
         return x
@@ -153,7 +154,7 @@ def interleaved(ctx: Context, call: Bound) -> Value | None:
     return repeated(x, int(dim.whole or 0), call.span) if alike and dim is not None else None
 
 
-def _held(items: Sequence[Product], axis: int, call: Bound) -> Product:
+def _joined_atom(items: Sequence[Product], axis: int, call: Bound) -> Product:
     data = any(item.mono.has_data for item in items)
     if call.name != "stack" and len({item.mono for item in items}) == 1:
         return repeated(items[0], axis, call.span)
@@ -161,22 +162,22 @@ def _held(items: Sequence[Product], axis: int, call: Bound) -> Product:
     return replace(made, dtype=algebra.promoted(tuple(items)), layout=items[0].layout)
 
 
-def _again(one: Product, axis: int, *, stacked: bool) -> Product | None:
-    """The whole tensor after the operation that each part has seen; None where that isn't the same."""
+def _rejoined(one: Product, axis: int, *, stacked: bool) -> Product | None:
+    """Return the operations on one part as applied to the whole tensor; None where the result may differ."""
     cuts = set(cuts_in(one.mono))
     cut = cuts.pop() if len(cuts) == 1 else None
     if cut is None or cut.gone is not stacked or one.layout != cut.layout or (axis != cut.axis and not stacked):
         return None
     stats = [atom.inner for atom in atoms_of(one.mono) if isinstance(atom, Stat)]
     if not algebra.is_statistic(one) and any(set(cuts_in(inner)) for inner in stats):
-        return None  # a norm of each part, and read as such
+        return None  # a norm of each part is no norm of the whole
     mono = _with_wholes(one.mono, whole_of, cut)
     layout = one.layout if axis == cut.axis else (*one.layout, ("move", cut.axis, axis))
     return None if mono is None else replace(one, mono=mono, layout=layout, shape=None)
 
 
 def summed(ctx: Context, one: Product, span: Span) -> Product | None:
-    """The sum over the axis along which a tensor was taken apart; None where the parts don't tell."""
+    """Return the sum of all parts of a tensor, a reduction over the axis of the cut; None where it isn't known."""
     cuts = set(cuts_in(one.mono))
     cut = cuts.pop() if len(cuts) == 1 else None
     if cut is None or one.layout != cut.layout:
@@ -198,11 +199,11 @@ def summed(ctx: Context, one: Product, span: Span) -> Product | None:
     return replace(one, mono=Mono(one.mono.coef, (again,)), shape=None)
 
 
-# --- pieces in a product ---------------------------------------------------------------------------------------------
+# --- parts in a product ----------------------------------------------------------------------------------------------
 
 
 def _with_wholes(mono: Mono, whole: Whole, cut: Cut) -> Mono | None:
-    """The product with the whole in the place of each piece; None where that isn't the same."""
+    """Return the product with each part replaced by the whole tensor; None where the result may differ."""
     result = Mono(mono.coef)
     for f in mono.factors:
         cut_out_of = whole(f.atom)
@@ -214,11 +215,11 @@ def _with_wholes(mono: Mono, whole: Whole, cut: Cut) -> Mono | None:
 
 
 def _with_whole(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
-    """A factor that is made of pieces, with the whole in their place; None where that isn't the same."""
+    """Return a factor with the parts in its atom replaced by the whole tensor; None where the result may differ."""
     if isinstance(f.atom, Stat) and cut.gone and cut.axis == 0 and f.atom.axes == ALL and f.atom.rank == 1:
-        f = replace(f, atom=replace(f.atom, axes=(-1,), rank=2))  # of rows
+        f = replace(f, atom=replace(f.atom, axes=(-1,), rank=2))  # all axes of a row are the last axis of the whole
     if isinstance(f.atom, Stat) and cut.gone and cut.axis < 0:
-        fits = f.atom.axes == (cut.axis,) and not f.atom.keepdim  # it has no such axis, as the pieces have none
+        fits = f.atom.axes == (cut.axis,) and not f.atom.keepdim  # the parts have no such axis
         return Mono(1.0, (replace(f, atom=replace(f.atom, keepdim=True)),)) if fits else None
     changes: dict[str, Any] = {}
     for field in fields(f.atom):
@@ -226,12 +227,12 @@ def _with_whole(f: Factor, whole: Whole, cut: Cut) -> Mono | None:
         if isinstance(inner, Mono):
             changes[field.name] = _with_wholes(inner, whole, cut)
     held = [a for a in atoms_of(Mono(1.0, (f,))) if whole(a) is not None]
-    if None in changes.values() or (held and (isinstance(f.atom, Apply) or not _apart(f.atom, cut))):
+    if None in changes.values() or (held and (isinstance(f.atom, Apply) or not _commutes(f.atom, cut))):
         return None
     return Mono(1.0, (replace(f, atom=replace(f.atom, **changes)),)) if changes else Mono(1.0, (f,))
 
 
-def _apart(atom: Atom, cut: Cut) -> bool:
+def _commutes(atom: Atom, cut: Cut) -> bool:
     """Whether an atom is no statistic, or one over other axes than the cut, so that it is that of the whole."""
     if not isinstance(atom, Stat):
         return True
@@ -239,11 +240,11 @@ def _apart(atom: Atom, cut: Cut) -> bool:
     return all((axis < 0) != (cut.axis < 0) or (axis != cut.axis and not cut.gone) for axis in axes)
 
 
-# --- pieces that are written one by one ------------------------------------------------------------------------------
+# --- parts that are written one by one -------------------------------------------------------------------------------
 
 
 def _whole_of(items: Sequence[Product], axis: int, *, stacked: bool) -> Product | None:
-    """`cat((x[..., :n] * r, x[..., n:] * r), -1)`: slices that follow each other, or parts that were unpacked."""
+    """Return the whole for `cat((x[..., :n] * r, x[..., n:] * r), -1)` and for all unpacked parts in order; or None."""
     cut, end, found = Cut(axis, stacked), None, set()
     for at, item in enumerate(items):
         places = {place for atom in atoms_of(item.mono) if (place := _place(atom, at)) is not None}
@@ -256,7 +257,7 @@ def _whole_of(items: Sequence[Product], axis: int, *, stacked: bool) -> Product 
 
 
 def _cut_out_of(atom: Atom) -> Mono | None:
-    """The tensor that a slice or an unpacked part was cut out of."""
+    """Return the tensor that a slice or an unpacked part was cut out of; None for any other atom."""
     args = atom.args if isinstance(atom, Apply) and atom.name in ("index", "item") else ()
     parts = args[0].factors if args and isinstance(args[0], Mono) else ()
     if not isinstance(atom, Apply) or not parts or _place(atom, None) is None:
@@ -266,7 +267,7 @@ def _cut_out_of(atom: Atom) -> Mono | None:
 
 
 def _place(atom: Atom, at: int | None) -> tuple[int, bool, object, object] | None:
-    """The place of a part: (axis, whether that is gone, start, end)."""
+    """Return the place of a part: (axis, whether the axis is removed, start, end); None if the atom is no part."""
     if not isinstance(atom, Apply) or atom.name not in ("index", "item") or len(atom.args) != 2:
         return None
     whole, key = atom.args

@@ -1,4 +1,4 @@
-"""Elementwise arithmetic: powers, roots, products, quotients, sums and floors."""
+"""Evaluate elementwise arithmetic: powers, roots, products, quotients, sums, clamps and selections."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from normlint.text.frozen import replace
 
 MOST_POWER = 64
 _FIXED = {
-    "sqrt": (Fraction(1, 2), "sqrt"),
-    "rsqrt": (Fraction(-1, 2), "rsqrt"),
-    "reciprocal": (Fraction(-1), "recip"),
-    "square": (Fraction(2), "square"),
+    "sqrt": (algebra.HALF, "sqrt"),
+    "rsqrt": (-algebra.HALF, "rsqrt"),
+    "reciprocal": (algebra.INVERSE, "recip"),
+    "square": (algebra.TWO, "square"),
 }
 
 
@@ -37,14 +37,13 @@ def general_power(ctx: Context, call: Bound) -> Value | None:
 
 
 def raise_to(base: Product, exponent: Product, call: Bound) -> Product | None:
-    """Base ** exponent for a constant exponent."""
+    """Return base ** exponent for a constant exponent; None for any other or a large one."""
     held = algebra.held(exponent) or exponent.mono
     value = None if held.factors else held.coef
     if value is None or abs(value) > MOST_POWER:
         return None
     fraction = Fraction(value).limit_denominator(64)
-    step = {Fraction(2): "square", Fraction(1, 2): "sqrt", Fraction(-1, 2): "rsqrt", Fraction(-1): "recip"}
-    return algebra.power(base, fraction, step.get(fraction, "pow"), call.span)
+    return algebra.power(base, fraction, dict(_FIXED.values()).get(fraction, "pow"), call.span)
 
 
 def _pair(call: Bound) -> tuple[Product, Product] | None:
@@ -66,7 +65,7 @@ def div(ctx: Context, call: Bound) -> Value | None:
     return algebra.divide(*pair, call.span) if pair and call.get("rounding_mode") is None else None
 
 
-def _scaled(call: Bound) -> tuple[Product, Product] | None:
+def _pair_with_alpha(call: Bound) -> tuple[Product, Product] | None:
     pair, alpha = _pair(call), call.product("alpha")
     if pair and alpha:
         return pair[0], algebra.multiply(pair[1], alpha, call.span)
@@ -75,13 +74,13 @@ def _scaled(call: Bound) -> tuple[Product, Product] | None:
 
 @op("add")
 def add(ctx: Context, call: Bound) -> Value | None:
-    pair = _scaled(call)
+    pair = _pair_with_alpha(call)
     return algebra.add(*pair, call.span) if pair else None
 
 
 @op("sub subtract")
 def sub(ctx: Context, call: Bound) -> Value | None:
-    pair = _scaled(call)
+    pair = _pair_with_alpha(call)
     return algebra.subtract(*pair, call.span) if pair else None
 
 
@@ -99,20 +98,20 @@ def absolute(ctx: Context, call: Bound) -> Value | None:
 
 @op("clamp clip clamp_min")
 def clamp(ctx: Context, call: Bound) -> Value | None:
-    """The input with a floor, as an eps under a root is; the input itself where the limits can't matter."""
+    """Evaluate a clamp as a floor, like an eps under a root; as the input itself where the limits can't matter."""
     value, floor = call.product("input"), call.product("min")
     if value is not None and algebra.is_complete(value):
-        return value  # a norm that is cut off where it is too large for a half, say
+        return value  # the result of a norm, cut off where it would overflow fp16
     if value is None or floor is None or not value.tensor:
         return None
     if floor.number == 1 and value.sole and isinstance(value.sole.atom, Size):
-        return value  # a number of elements by which nothing is divided if there are none
+        return value  # a number of elements, kept from zero for a division
     return algebra.clamp(value, floor, call.span)
 
 
 @op("maximum fmax max")
 def maximum(ctx: Context, call: Bound) -> Value | None:
-    """An elementwise maximum of a statistic and a floor; other maxima are not followed."""
+    """Evaluate the elementwise maximum of a statistic and a floor, or of x and −x; others are unknown."""
     pair = _pair(call)
     if pair is None:
         return None
@@ -129,7 +128,7 @@ def maximum(ctx: Context, call: Bound) -> Value | None:
 
 @op("addcmul addcdiv")
 def added(ctx: Context, call: Bound) -> Value | None:
-    """Input + value · tensor1 · tensor2, or over tensor2."""
+    """Evaluate input + value · tensor1 · tensor2, or input + value · tensor1 / tensor2."""
     base, one, two = call.product("input"), call.product("tensor1"), call.product("tensor2")
     if base is None or one is None or two is None or (call.get("value") and call.product("value") is None):
         return None
@@ -140,7 +139,7 @@ def added(ctx: Context, call: Bound) -> Value | None:
 
 @op("lerp")
 def lerp(ctx: Context, call: Bound) -> Value | None:
-    """Input + weight · (end − input)."""
+    """Evaluate input + weight · (end − input)."""
     start, end, weight = call.product("input"), call.product("end"), call.product("weight")
     if start is None or end is None or weight is None:
         return None
@@ -152,18 +151,18 @@ def lerp(ctx: Context, call: Bound) -> Value | None:
 
 @op("where")
 def where(ctx: Context, call: Bound) -> Value | None:
-    """One of two values for each element; which one isn't followed."""
+    """Evaluate `where` as its first value if both are equal or only zeros are replaced by 0, else as opaque."""
     one, two = call.product("input"), call.product("other")
     if one is None or two is None:
         return None
     condition = call.product("condition")
-    if condition is not None and algebra.constant(two).mono.coef == 0 and _is_of(one, nonzero(condition)):
-        return replace(one, span=call.span)  # and a zero stays one
+    if condition is not None and algebra.constant(two).mono.coef == 0 and _is_or_deviates(one, nonzero(condition)):
+        return replace(one, span=call.span)  # only elements that are zero become zero
     return one if one.mono == two.mono else algebra.apply("where", (one, two), call.span)
 
 
-def _is_of(value: Product, base: Mono | None) -> bool:
-    """The tensor, or its deviation from a mean."""
+def _is_or_deviates(value: Product, base: Mono | None) -> bool:
+    """Return whether a value is `base` or the deviation of `base` from its mean."""
     atom = value.sole.atom if value.sole else None
     return value.mono == base or (isinstance(atom, Centred) and atom.base == base)
 
@@ -173,7 +172,7 @@ _INVERSE = {"exp": "log", "exp2": "log2"}
 
 @op("exp exp2")
 def exponential(ctx: Context, call: Bound) -> Value | None:
-    """exp(k · log(s)) is s to the power k."""
+    """Evaluate exp(k · log(s)) as s to the power k."""
     value = call.product("input")
     if value is None:
         return None
@@ -195,7 +194,7 @@ def _logarithm_of(atom: Atom, name: str) -> Mono | None:
 
 @op("relu leaky_relu elu celu threshold")
 def rectified(ctx: Context, call: Bound) -> Value | None:
-    """What is never negative stays as it is."""
+    """Evaluate a rectifier of a value that is never negative as that value."""
     value, limit = call.product("input"), call.product("threshold")
     above = "threshold" not in call.values or (limit is not None and limit.number is not None and limit.number <= 0)
     return value if value and algebra.is_positive(value) and above else _unfollowed(call)
@@ -203,7 +202,7 @@ def rectified(ctx: Context, call: Bound) -> Value | None:
 
 @op("dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout")
 def dropped(ctx: Context, call: Bound) -> Value | None:
-    """With a probability of 0, or outside of training, the tensor itself."""
+    """Evaluate dropout with a probability of 0, or outside training, as the input."""
     x, p = call.product("input"), call.product("p")
     idle = (p is not None and p.number == 0) or call.flag("training", True) is False
     return replace(x, span=call.span) if x and idle else _unfollowed(call)
@@ -211,7 +210,7 @@ def dropped(ctx: Context, call: Bound) -> Value | None:
 
 @op("nan_to_num")
 def finite(ctx: Context, call: Bound) -> Value | None:
-    """What eps keeps from zero stays as it is."""
+    """Evaluate `nan_to_num` of a value that an eps keeps from zero as that value."""
     value = call.product("input")
     return value if value and algebra.is_kept_from_zero(value) else _unfollowed(call)
 

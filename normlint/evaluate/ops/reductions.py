@@ -1,8 +1,6 @@
-"""Reductions: mean, sum, var, std, norms, einsum. Each becomes a `Stat`, whatever its spelling."""
+"""Evaluate reductions such as mean, sum, var and std as `Stat` atoms, and sorting along an axis."""
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
@@ -11,7 +9,6 @@ from normlint.evaluate.dims import without
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import (
     ALL,
-    ONCE,
     TRAILING,
     Apply,
     Axes,
@@ -25,6 +22,7 @@ from normlint.evaluate.monomial import (
     Stat,
     bears_stat,
     is_row,
+    mono_of,
     raised,
     stats_of,
 )
@@ -34,16 +32,14 @@ from normlint.evaluate.value import AxesOf, Constant, Opaque, Product, Tup, Valu
 from normlint.text.finding import Span
 from normlint.text.frozen import replace
 
-TWO = Fraction(2)
-
 
 def axes_of(value: Value | None, rank: int | None) -> Axes:
-    """The axes an argument names; counted from the end where the rank is known."""
+    """Return the axes that an argument names, counted from the end where the rank is known; None if unknown."""
     match value:
         case None | Constant(value=None):
             return ALL
         case AxesOf(of=of):
-            return TRAILING if of is None else None  # whether it is the tensor at hand, `reduce` knows
+            return TRAILING if of is None else None  # `reduce` compares `of` with the reduced tensor
         case Tup(items=()):
             return ALL
         case Tup(items=items):
@@ -58,15 +54,14 @@ def axes_of(value: Value | None, rank: int | None) -> Axes:
 def _single_axis(value: Product, rank: int | None) -> Axes:
     axis = value.number
     if axis is None:
-        sole = value.sole
-        axis = sole.atom.default if sole and isinstance(sole.atom, Scalar) and sole.power == 1 else None
+        axis = value.atom.default if isinstance(value.atom, Scalar) else None
     if axis is None or not axis.is_integer():
         return None
     return (int(axis) - rank if rank is not None and axis >= 0 else int(axis),)
 
 
 def _split(mono: Mono, axes: Axes) -> tuple[Mono, Mono]:
-    """(what varies, what comes out of the reduction): numbers, sizes and kept statistics don't vary along the axes."""
+    """Return the factors that vary along the axes and those that can be taken out of the reduction over them."""
     plain = tuple(f for f in mono.factors if isinstance(f.atom, Size | Scalar))
     varies = tuple(f for f in mono.factors if f not in plain)
     kept = tuple(f for f in varies if _is_constant(f, axes))
@@ -76,13 +71,13 @@ def _split(mono: Mono, axes: Axes) -> tuple[Mono, Mono]:
 
 
 def _is_constant(factor: Factor, axes: Axes) -> bool:
-    """A statistic that was taken along these axes, which it keeps."""
+    """Return whether a factor is a statistic over these axes with keepdim, and so constant along them."""
     stats = list(stats_of(Mono(1.0, (factor,))))
     return bool(stats) and bears_stat(factor.atom) and all(s.axes == axes and s.keepdim for s in stats)
 
 
-def _is_every(value: Value, x: Product) -> bool:
-    """Every axis of x, or of what it was made of element by element."""
+def _is_all_axes(value: Value, x: Product) -> bool:
+    """Return whether an argument names all axes of x, or of a tensor from which x was made element by element."""
     of = value.of if isinstance(value, AxesOf) else None
     return (
         of is not None
@@ -93,26 +88,26 @@ def _is_every(value: Value, x: Product) -> bool:
 
 def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) -> Product:
     """Return the mean or sum of x over the call's axes."""
-    beside = _beside_eps(ctx, call, x) if kind == "mean" and not changes else None
+    beside = _mean_beside_eps(ctx, call, x) if kind == "mean" and not changes else None
     if beside is not None:
         return beside
     rank = ctx.rank(x)
     axes_rank, rank = rank, 1 if rank is None and _is_row(x) else rank
     given = call.values.get("dim")
-    axes = ALL if given and _is_every(given.value, x) else axes_of(given.value if given else None, axes_rank)
-    x = replace(x, mono=_in_order(x.mono, axes, kind))
+    axes = ALL if given and _is_all_axes(given.value, x) else axes_of(given.value if given else None, axes_rank)
+    x = replace(x, mono=_unpermuted(x.mono, axes, kind))
     whole = None if changes else folded(x, axes, kind, call.span)
     if whole is not None or (not changes and is_reduced(x, axes)):
         return replace(whole or x, span=call.span)
     if not changes and x.layout and isinstance(axes, tuple) and x.layout[-1] == ("axis", *axes):
-        kept = call.flag("keepdim", False) is not False  # an axis of length 1 that was added
+        kept = call.flag("keepdim", False) is not False  # the reduced axis was added by unsqueeze and has length 1
         return replace(x, layout=x.layout if kept else x.layout[:-1], shape=None, span=call.span)
-    inner, outside = _split(_centred_alike(x.mono, axes), axes)
+    inner, outside = _split(_as_centred_square(x.mono, axes), axes)
     accumulate = call.dtype(x.dtype)
     viewed = any(token[0] == "view" for token in x.layout[-1:])
     if axes in ((-1,), (0,)) and axes_rank == 1 and viewed and not is_row(x.mono, x.layout):
         axes = ALL  # flattened to one axis
-    x, axes, keepdim, layout = _before(ctx, x, axes, call.flag("keepdim", False) is not False)
+    x, axes, keepdim, layout = _before_relayout(ctx, x, axes, call.flag("keepdim", False) is not False)
     dim = call.get("dim")
     one_axis = isinstance(dim, Product) and not dim.tensor
     stat = Stat(
@@ -124,42 +119,42 @@ def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) 
     return replace(result, mono=result.mono.times(outside), layout=layout)
 
 
-def _beside_eps(ctx: Context, call: Bound, x: Product) -> Product | None:
+def _mean_beside_eps(ctx: Context, call: Bound, x: Product) -> Product | None:
     """Return mean(a) + eps for x = a + eps, or None for any other x."""
-    atom = x.sole.atom if x.sole is not None and x.sole.power == 1 else None
+    atom = x.atom
     if not isinstance(atom, Plus) or atom.how != "add" or atom.inner.has_stat:
         return None
     mean = reduce(ctx, call, replace(x, mono=atom.inner), "mean")
-    return replace(mean, mono=Mono(1.0, (Factor(replace(atom, inner=mean.mono), ONCE, span=atom.span),)))
+    return replace(mean, mono=mono_of(replace(atom, inner=mean.mono), atom.span))
 
 
-def _centred_alike(mono: Mono, axes: Axes) -> Mono:
-    """x·(x − mean) as (x − mean)²: over the axes of the mean, they have one mean."""
+def _as_centred_square(mono: Mono, axes: Axes) -> Mono:
+    """Return (x − mean)² for x·(x − mean), which has the same mean over the axes; any other product unchanged."""
     centred = next((f for f in mono.factors if isinstance(f.atom, Centred) and f.power == 1), None)
     rest = Mono(1.0, tuple(f for f in mono.factors if f is not centred))
     if centred is None or not isinstance(centred.atom, Centred) or centred.atom.stat.axes != axes:
         return mono
-    return Mono(mono.coef, (replace(centred, power=TWO),)) if rest == centred.atom.base else mono
+    return Mono(mono.coef, (replace(centred, power=algebra.TWO),)) if rest == centred.atom.base else mono
 
 
-def _before(ctx: Context, x: Product, axes: Axes, keepdim: bool) -> tuple[Product, Axes, bool, Layout]:
-    """What is reduced as it was before axes were added to it or moved, and what is left of that afterwards."""
+def _before_relayout(ctx: Context, x: Product, axes: Axes, keepdim: bool) -> tuple[Product, Axes, bool, Layout]:
+    """Return the reduced tensor, axis and keepdim as before axes were added or moved, and the layout of the result."""
     name, *places = x.layout[-1] if x.layout and isinstance(axes, tuple) and len(axes) == 1 else ("",)
     if not isinstance(axes, tuple) or not places or not all(isinstance(p, int) for p in places):
         return x, axes, keepdim, x.layout
     axis, place = axes[0], int(str(places[-1]))
     added = name == "axis" and place < 0 and axis < 0 and axis != place
     before = axis + (axis < place) if added else int(str(places[0]))
-    stands = added and (keepdim or place + (place < axis) == before)  # the new axis, where the reduced one was
+    stands = added and (keepdim or place + (place < axis) == before)  # the added axis replaces the reduced one
     if not stands and not (name == "move" and axis == place and before < 0):
         return x, axes, keepdim, x.layout
     base = replace(x, layout=x.layout[:-1], shape=without(ctx.dims(x), (place,)) if added else None)
-    base, found, kept, layout = _before(ctx, base, (before,), keepdim or added)
+    base, found, kept, layout = _before_relayout(ctx, base, (before,), keepdim or added)
     return base, found, kept, (*layout, x.layout[-1]) if keepdim else layout
 
 
 def folded(x: Product, axis: object, kind: str, span: Span) -> Product | None:
-    """The sum, mean or product over the axis along which tensors were stacked."""
+    """Return the sum, mean or product over the axis along which tensors were stacked; None for any other x or axis."""
     atom = x.sole.atom if x.sole else None
     args = atom.args if isinstance(atom, Apply) and atom.name == "stacked" else ()
     if axis != args[:1]:
@@ -173,14 +168,14 @@ def folded(x: Product, axis: object, kind: str, span: Span) -> Product | None:
 
 @op("prod")
 def multiplied(ctx: Context, call: Bound) -> Value | None:
-    """Of tensors that were stacked, their product."""
+    """Evaluate `prod` over the axis along which tensors were stacked, as their product."""
     x = call.product("input")
     return folded(x, axes_of(call.get("dim"), None), "prod", call.span) if x else None
 
 
 @op("sort msort argsort")
 def ordered(ctx: Context, call: Bound) -> Value | None:
-    """The elements along an axis in another order, and where they were before."""
+    """Evaluate sorting along an axis as a permutation of the elements along it."""
     x, axis = call.product("input"), call.axis(-1)
     if x is None or not x.tensor or axis is None:
         return None
@@ -191,12 +186,12 @@ def ordered(ctx: Context, call: Bound) -> Value | None:
 
 def _reordered(x: Product, axes: Axes, how: object, span: Span) -> Product:
     moved = Apply("permuted", (x.mono, axes, how), data=x.mono.has_data)
-    return replace(x, mono=Mono(1.0, (Factor(moved, ONCE, span=span),)), span=span)
+    return replace(x, mono=mono_of(moved, span), span=span)
 
 
 @op("gather take_along_dim")
 def gathered_along(ctx: Context, call: Bound) -> Value | None:
-    """The elements along an axis in the order of an argsort."""
+    """Evaluate gathering by the indices of an argsort as a permutation of the elements along the axis."""
     x, dim, index = call.product("input"), call.product("dim"), call.product("index", "indices")
     atom = index.sole.atom if index is not None and index.sole else None
     if (
@@ -211,8 +206,8 @@ def gathered_along(ctx: Context, call: Bound) -> Value | None:
     return _reordered(x, (dim.whole,), call.name, call.span)
 
 
-def _in_order(mono: Mono, axes: Axes, kind: str) -> Mono:
-    """The reduced product, without a permutation along the reduced axes or a repetition under a mean."""
+def _unpermuted(mono: Mono, axes: Axes, kind: str) -> Mono:
+    """Return the product without a permutation, or for a mean a repetition, along the reduced axes."""
     atom = mono.factors[0].atom if len(mono.factors) == 1 else None
     if (
         not isinstance(atom, Apply)
@@ -229,7 +224,7 @@ def _in_order(mono: Mono, axes: Axes, kind: str) -> Mono:
 
 @op("cosine_similarity")
 def cosine(ctx: Context, call: Bound) -> Value | None:
-    """Of a tensor with itself 1, but for rows of zeros; else not followed."""
+    """Evaluate the similarity of a tensor to itself as 1 (rows of zeros aside); any other is unknown."""
     one, two = call.product("input", "x1"), call.product("other", "x2")
     if one is None or two is None or one.mono != two.mono:
         return None
@@ -237,26 +232,25 @@ def cosine(ctx: Context, call: Bound) -> Value | None:
 
 
 def _is_row(x: Product) -> bool:
-    """x[i, j] is one token's vector, or less."""
+    """Return whether x is indexed like x[i, j] by two or more single indices, and so is at most one token's vector."""
     applied = [f.atom for f in x.mono.factors if isinstance(f.atom, Apply)]
     index = [a.args[1] for a in applied if a.name == "index" and len(a.args) > 1]
     return bool(index) and all(map(_is_place, index))
 
 
 def _is_place(key: object) -> bool:
-    """Two or more single indices."""
     return isinstance(key, tuple) and len(key) > 1 and all(isinstance(i, tuple) and i[0] == "at" for i in key)
 
 
 def is_reduced(x: Product, axes: Axes) -> bool:
-    """A statistic that has one element along these axes: its mean, sum or maximum over them is itself."""
+    """Return whether x is a statistic with one element along these axes, so that its mean or maximum over them is x."""
     if not algebra.is_statistic(x) or not isinstance(axes, tuple):
         return False
     return all(stat.keepdim and stat.axes == axes and stat.layout == x.layout for stat in stats_of(x.mono))
 
 
 def _square_dtype(x: Product) -> DType:
-    """The dtype in which the last square was taken."""
+    """Return the dtype in which the last square in x was computed."""
     steps = [s for f in x.mono.factors for s in f.steps if s.op == "square" and s.dtype is not None]
     return max(steps, key=lambda s: s.span.end).dtype or x.dtype if steps else x.dtype
 
@@ -271,7 +265,7 @@ def _masked(mono: Mono) -> bool:
 
 @op("amax amin median nanmedian mode aminmax topk")
 def extreme(ctx: Context, call: Bound) -> Value | None:
-    """Of what has one element along the axes, itself."""
+    """Evaluate the maximum, median and the like of a tensor with one element along the axes as that tensor."""
     x = call.product("input")
     given = call.values.get("dim")
     if x is None or given is None or not is_reduced(x, axes_of(given.value, ctx.rank(x))):
@@ -284,26 +278,26 @@ def mean(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor:
         return None
-    return _of_mean(call, x) or reduce(ctx, call, x, "mean")
+    return _mean_of_mean(call, x) or reduce(ctx, call, x, "mean")
 
 
-def _of_mean(call: Bound, x: Product) -> Product | None:
-    """The mean of a mean is one over the axes of both."""
-    stat = x.sole.atom if x.sole and x.sole.power == 1 else None
+def _mean_of_mean(call: Bound, x: Product) -> Product | None:
+    """Return the mean of a mean as one mean over the axes of both; None if x is no mean or the axes are unknown."""
+    stat = x.atom
     if not isinstance(stat, Stat) or stat.reduce != "mean" or not isinstance(stat.axes, tuple):
         return None
     axes = axes_of(call.get("dim"), None)
     if isinstance(axes, tuple):
         if min((*axes, *stat.axes)) >= 0 or max((*axes, *stat.axes)) >= 0:
             return None
-        axes = tuple(sorted({*stat.axes, *(axes if stat.keepdim else _without(stat.axes, axes))}))
+        axes = tuple(sorted({*stat.axes, *(axes if stat.keepdim else _before_removal(stat.axes, axes))}))
     keepdim = stat.keepdim and call.flag("keepdim", False) is not False
     found = replace(stat, axes=axes, keepdim=keepdim, span=call.span)
     return replace(of_atom(found, call.dtype(x.dtype), call.span), layout=x.layout)
 
 
-def _without(gone: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Where axes of a tensor that lost some, counted from the end, were before."""
+def _before_removal(gone: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the axes of a tensor as numbered before the axes `gone` were removed, all counted from the end."""
     left = [-i for i in range(1, len(gone) - min(axes) + 1) if -i not in gone]
     return tuple(left[-a - 1] for a in axes)
 
@@ -314,25 +308,25 @@ def total(ctx: Context, call: Bound) -> Value | None:
     if x is None or not x.tensor:
         return None
     same, asked = algebra.held(x), nonzero(x)
-    counted = _nonzero(ctx, call, x, asked) if asked else None
-    return (same and _times(ctx, call, x, same)) or counted or reduce(ctx, call, x, "sum")
+    counted = _count_nonzero(ctx, call, x, asked) if asked else None
+    return (same and _sum_of_constant(ctx, call, x, same)) or counted or reduce(ctx, call, x, "sum")
 
 
 @op("count_nonzero")
 def count(ctx: Context, call: Bound) -> Value | None:
-    """Of what holds one number everywhere, the lengths of the axes; else a number of elements of its own."""
+    """Evaluate the number of elements that aren't zero: the product of the axes' lengths if x holds one number."""
     x, call = call.product("input"), with_dim(call)
     if x is None or not x.tensor:
         return None
     same = algebra.held(x)
     if same is None or same.factors:
-        return _nonzero(ctx, call, x, nonzero(x) or x.mono)
-    found = _times(ctx, call, x, Mono(float(same.coef != 0)))
+        return _count_nonzero(ctx, call, x, nonzero(x) or x.mono)
+    found = _sum_of_constant(ctx, call, x, Mono(float(same.coef != 0)))
     return replace(found, dtype=DType.INT) if found else None
 
 
 def with_dim(call: Bound) -> Bound:
-    """The axes of `*dim` as `dim`."""
+    """Return the call with the arguments of `*dim` as one argument `dim`."""
     if not call.rest:
         return call
     dim = Given(Tup(tuple(given.value for given in call.rest)), call.rest[0].span)
@@ -341,7 +335,7 @@ def with_dim(call: Bound) -> Bound:
 
 @op("sum_to_size")
 def to_size(ctx: Context, call: Bound) -> Value | None:
-    """The sum over the axes that are 1 in the size, which stay; over unknown ones where the size isn't known."""
+    """Evaluate `sum_to_size` as the sum with keepdim over the axes that are 1 in the size, or over unknown axes."""
     x = call.product("input")
     if x is None or not x.tensor:
         return None
@@ -354,15 +348,15 @@ def to_size(ctx: Context, call: Bound) -> Value | None:
     return reduce(ctx, replace(call, values=values), x, "sum")
 
 
-def _nonzero(ctx: Context, call: Bound, x: Product, base: Mono) -> Product:
-    """How many elements of the base along the axes aren't zero."""
+def _count_nonzero(ctx: Context, call: Bound, x: Product, base: Mono) -> Product:
+    """Return the number of elements of `base` along the call's axes that aren't zero."""
     axes = axes_of(call.get("dim"), ctx.rank(x))
     counted = Apply("nonzero", (base, axes, call.flag("keepdim", False) is not False, x.layout))
-    return of_atom(Size(Mono(1.0, (Factor(counted, ONCE),)), None), DType.INT, call.span)
+    return of_atom(Size(mono_of(counted), None), DType.INT, call.span)
 
 
-def _times(ctx: Context, call: Bound, x: Product, same: Mono) -> Product | None:
-    """The sum of what holds the same number everywhere, which is that many times the number."""
+def _sum_of_constant(ctx: Context, call: Bound, x: Product, same: Mono) -> Product | None:
+    """Return the sum of a tensor that holds the number `same` everywhere; None if a length is unknown."""
     axes = axes_of(call.get("dim"), None)
     if not isinstance(axes, tuple):
         return None
@@ -378,7 +372,7 @@ def _times(ctx: Context, call: Bound, x: Product, same: Mono) -> Product | None:
 
 
 def _biased(call: Bound) -> bool:
-    """Without Bessel's correction; an argument that isn't known counts as the right one."""
+    """Return whether a variance has no Bessel's correction; an unknown argument counts as no correction."""
     correction = call.product("correction") or call.product("ddof")
     if correction is not None:
         return correction.number in (0, None)
@@ -389,7 +383,7 @@ def _biased(call: Bound) -> bool:
 
 
 def _variance(ctx: Context, call: Bound) -> tuple[Product, Product] | None:
-    """The variance and the mean that a call computes; None if either isn't followed, as along axes of one element."""
+    """Return the variance and mean that a call computes; None if they are unknown, as along axes of one element."""
     x = call.product("input")
     if x is None or not x.tensor:
         return None
@@ -397,10 +391,9 @@ def _variance(ctx: Context, call: Bound) -> tuple[Product, Product] | None:
     stat = next((f.atom for f in mean_.mono.factors if isinstance(f.atom, Stat)), None)
     if stat is None:
         return None
-    sole = x.sole
-    centred = sole.atom if sole and isinstance(sole.atom, Centred) and sole.power == 1 else None
-    steps = sole.steps if sole and centred else ()
-    inner = Mono(1.0, (Factor(centred or Centred(x.mono, stat, call.span), TWO, steps, x.span),))
+    centred = x.atom if isinstance(x.atom, Centred) else None
+    steps = x.sole.steps if x.sole and centred else ()
+    inner = Mono(1.0, (Factor(centred or Centred(x.mono, stat, call.span), algebra.TWO, steps, x.span),))
     variance = replace(stat, inner=inner, biased=_biased(call), square=x.dtype)
     return replace(of_atom(variance, mean_.dtype, call.span), layout=x.layout), mean_
 

@@ -1,4 +1,4 @@
-"""Views: the lengths that are written, one of them left to be worked out."""
+"""Infer the shapes of views and flattened tensors, also with a length of -1."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from normlint.evaluate.value import Product, Shape, Tup, Value
 
 
 def sizes(given: tuple[Given, ...]) -> tuple[Value, ...]:
-    """The sizes of a call, also where they come as one tuple."""
+    """Return the sizes that are passed one by one or as one tuple."""
     values = tuple(g.value for g in given)
     return values[0].items if len(values) == 1 and isinstance(values[0], Tup) else values
 
@@ -21,20 +21,20 @@ def numbers(values: tuple[Value, ...]) -> tuple[int, ...] | None:
 
 
 def is_from_end(axis: Product | None) -> bool:
-    """-len(shape), which is -1 for a shape of one length."""
+    """Return whether an axis is -len(shape), which is -1 for a shape of one length."""
     factors = axis.mono.factors if axis is not None and not axis.tensor and axis.mono.coef == -1 else ()
     return len(factors) == 1 and factors[0].power == 1 and isinstance(factors[0].atom, Size | Scalar)
 
 
 def viewed(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> Dims | None:
-    """The axes after `x.view(b, n, h, -1)`; None where an argument is a whole shape."""
+    """Return the shape of `x.view(*values)`; None where an argument is a whole shape."""
     if not values or any(isinstance(v, Shape) for v in values) or (len(values) == 1 and not is_length(values[0])):
         return None
     return Exact(split(ctx, _product(ctx, ctx.shapes.lengths(dims)), values))
 
 
 def is_length(value: Value | None) -> bool:
-    """One number or length, and no tuple."""
+    """Return whether a value is a number or a length, and no tuple."""
     return isinstance(value, Product) and all(isinstance(f.atom, Size) for f in value.mono.factors)
 
 
@@ -44,7 +44,7 @@ def _length(value: Value) -> Mono | None:
 
 
 def split(ctx: Context, whole: Mono | None, values: tuple[Value, ...]) -> tuple[Mono | None, ...]:
-    """The lengths as written; a -1 is what is left of the whole."""
+    """Return the lengths as written, with -1 replaced by the quotient of the whole and the others, or None."""
     found = [_length(v) for v in values]
     open_ = [i for i, v in enumerate(values) if isinstance(v, Product) and v.number == -1]
     if whole is None or len(open_) != 1 or found.count(None) != 1:
@@ -63,7 +63,7 @@ def _product(ctx: Context, lengths: tuple[Mono | None, ...] | None) -> Mono | No
 
 
 def quotient(whole: Mono | None, part: Mono | None) -> Mono | None:
-    """What is left, if it is a product of lengths again."""
+    """Return whole / part if that is a product of lengths; None otherwise."""
     if whole is None or part is None or not part.coef:
         return None
     inverse = Mono(1 / part.coef, tuple(Factor(f.atom, -f.power) for f in part.factors))
@@ -72,7 +72,7 @@ def quotient(whole: Mono | None, part: Mono | None) -> Mono | None:
 
 
 def ones(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> tuple[int, ...] | None:
-    """The axes of x that are 1 in (*x.shape[:-1], 1), a size with as many axes as x; None where that isn't known."""
+    """Return the axes that are 1 in a size such as (*x.shape[:-1], 1) of x's rank; None where they are unknown."""
     first = values[0] if values else None
     rest = values[1:] if isinstance(first, Shape) else values
     if isinstance(first, Shape):
@@ -86,7 +86,7 @@ def ones(ctx: Context, dims: Dims, values: tuple[Value, ...]) -> tuple[int, ...]
 
 
 def flattened(ctx: Context, dims: Dims, start: int, end: int) -> Dims | None:
-    """The axes from start to end as one."""
+    """Return the shape with the axes from start to end flattened into one; None if it is unknown."""
     rank = ctx.shapes.rank(dims)
     if rank is not None and rank > 0 and -rank <= min(start, end) and max(start, end) < rank:
         start, end = start % rank - rank, end % rank - rank

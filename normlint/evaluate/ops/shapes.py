@@ -1,4 +1,4 @@
-"""Views and permutations: transparent to the product, kept as its layout; a lost axis can be put back here."""
+"""Evaluate views and permutations: they change the layout of a value, and the keepdim of a statistic."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from normlint.evaluate.value import Constant, Product, Shape, Value
 from normlint.text.frozen import replace
 
 
-def _keeping(mono: Mono, keepdim: bool) -> Mono:
-    """The statistics have back the axis that they lost, or lose the one that was kept for them."""
+def _with_keepdim(mono: Mono, keepdim: bool) -> Mono:
+    """Return the product with `keepdim` set in all of its statistics."""
     return mono.map(lambda atom: replace(atom, keepdim=keepdim) if isinstance(atom, Stat) else atom)
 
 
 def with_axis(x: Product, position: int | None) -> Product:
-    """A new axis of length 1 at `position` (None: not known)."""
-    if algebra.is_statistic(x) or (position == -1 and _masked(x)):
-        return replace(x, mono=_keeping(x.mono, True)) if _restores(x, position) else x
+    """Return x with a new axis of length 1 at `position`, which may be unknown (None)."""
+    if algebra.is_statistic(x) or (position == -1 and _has_other_factors(x)):
+        return replace(x, mono=_with_keepdim(x.mono, True)) if _restores(x, position) else x
     if is_param(x):
         return placed(x, "last" if position == 0 else "other")
     return replace(x, layout=(*x.layout, ("axis", position)), shape=None)
 
 
-def _masked(x: Product) -> bool:
-    """A statistic beside tensors of its own shape, such as a mask."""
+def _has_other_factors(x: Product) -> bool:
+    """Return whether x is a statistic times other tensors, such as a mask, that aren't factors of what it reduces."""
     plain = {f.atom for f in x.mono.factors if not bears_stat(f.atom)}
     return x.mono.has_stat and all(plain.isdisjoint(f.atom for f in t.inner.factors) for t in stats_of(x.mono))
 
@@ -41,12 +41,12 @@ def _restores(x: Product, position: int | None) -> bool:
 
 
 def is_param(x: Product) -> bool:
-    """Nothing but parameters."""
+    """Return whether x is a product of parameters only."""
     return x.tensor and bool(x.mono.factors) and all(isinstance(f.atom, Param) for f in x.mono.factors)
 
 
 def placed(x: Product, axis: str) -> Product:
-    """A parameter along the last axis, or another."""
+    """Return x with its parameters along the axis "last" or "other"."""
     mono = x.mono.map(lambda atom: replace(atom, axis=axis) if isinstance(atom, Param) else atom)
     return replace(x, mono=mono, shape=None)
 
@@ -74,7 +74,7 @@ def view(ctx: Context, call: Bound) -> Value | None:
 def _reshaped(x: Product, lengths: tuple[Value, ...], call: Bound) -> Product:
     trailing_one = bool(lengths) and isinstance(lengths[-1], Product) and lengths[-1].number == 1
     if algebra.is_statistic(x):
-        return replace(x, mono=_keeping(x.mono, True), span=call.span) if trailing_one else x
+        return replace(x, mono=_with_keepdim(x.mono, True), span=call.span) if trailing_one else x
     if is_param(x):
         return placed(x, "other" if trailing_one and len(lengths) > 1 else "last")
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
@@ -98,25 +98,25 @@ def relayout(ctx: Context, call: Bound) -> Value | None:
 
 @op("expand expand_as broadcast_to contiguous clone alias")
 def same_elements(ctx: Context, call: Bound) -> Value | None:
-    """The input, whose elements keep their values; None for copies in rows of their own (`expand` of data)."""
+    """Evaluate an operation that keeps elements as its input; None for copies in new rows (`expand` of data)."""
     x = call.product("input")
     if x is not None and call.name[:2] in ("ex", "br"):
         lengths = sizes(call.sequence("size", "shape"))
         if lengths and x.mono.has_data and (not x.mono.has_stat or len(lengths) > (ctx.rank(x) or len(lengths))):
-            return None  # copies in rows of their own, which the next step may multiply, add or turn over
+            return None  # copies in new rows, which the next operation may multiply, add or transpose
         x = _of_any_shape(x)
     return replace(x, alias="" if call.name == "clone" else x.alias, span=call.span) if x else None
 
 
 @op("tile")
 def repeated(ctx: Context, call: Bound) -> Value | None:
-    """Repeating a gain or a statistic is a broadcast; repeating anything else makes new rows."""
+    """Evaluate `tile` of a gain or a statistic as a broadcast; of anything else it is unknown."""
     x = call.product("input")
     return _of_any_shape(x) if x and (is_param(x) or algebra.is_statistic(x)) else None
 
 
 def _of_any_shape(x: Product) -> Product:
-    """The product with the shape of a tensor that was created on the spot forgotten, since it is larger now."""
+    """Return x without a shape if it is a parameter, since it may be larger after a broadcast."""
     mono = x.mono.map(lambda atom: replace(atom, shape=None) if isinstance(atom, Param) and not atom.name else atom)
     return replace(x, mono=mono, shape=None) if is_param(x) else x
 
@@ -130,35 +130,35 @@ def squeeze(ctx: Context, call: Bound) -> Value | None:
 
 
 def _squeezed(x: Product, call: Bound) -> Product | None:
-    """A statistic without the axis that was kept for it, or without one that was added."""
+    """Return a statistic without its kept axes or an added axis of length 1; None for other axes."""
     gone = axes_of(call.get("dim"), None)
     if gone is None or isinstance(gone, str) or len(gone) == 1:
         return dropped(x, gone[0] if isinstance(gone, tuple) else None)
-    return _without_own(x, gone)
+    return _without_kept(x, gone)
 
 
-def _without_own(x: Product, gone: tuple[int, ...]) -> Product | None:
-    """A statistic without the axes that it reduced, from whichever end these are counted."""
+def _without_kept(x: Product, gone: tuple[int, ...]) -> Product | None:
+    """Return a statistic without its kept axes if `gone` are these, counted from either end; None otherwise."""
     several = [(stat.axes, stat.rank) for stat in stats_of(x.mono)]
     own = [{axis % rank if rank else axis for axis in axes} for axes, rank in several if isinstance(axes, tuple)]
     same = [{axis % rank if rank else axis for axis in gone} for _, rank in several]
-    return replace(x, mono=_keeping(x.mono, False)) if len(several) == 1 and own == same else None
+    return replace(x, mono=_with_keepdim(x.mono, False)) if len(several) == 1 and own == same else None
 
 
 def dropped(x: Product, axis: float | None) -> Product | None:
-    """A statistic without an axis of length 1: one that was added, or its own."""
+    """Return a statistic without an axis of length 1, one that was added or its own; None for another axis."""
     name, place = x.layout[-1] if x.layout and len(x.layout[-1]) == 2 else ("", None)
     axes = [stat.axes for stat in stats_of(x.mono)]
-    if name == "axis" and place in (-1, -2) and axis in (-1, -2, None) and axes in ([], [(-1,)]):  # both are there
+    if name == "axis" and place in (-1, -2) and axis in (-1, -2, None) and axes in ([], [(-1,)]):  # x has both axes
         return replace(x, layout=x.layout[:-1])
-    return _without_own(x, (int(axis),)) if axis is not None else None
+    return _without_kept(x, (int(axis),)) if axis is not None else None
 
 
 # --- permutations ----------------------------------------------------------------------------------------------------
 
 
 def _permuted(layout: Layout, token: tuple[object, ...]) -> Layout:
-    """The layout with a permutation on top; one that undoes the last takes it away."""
+    """Return the layout after a permutation, which cancels the last token if it is its inverse."""
     if layout and _undoes(layout[-1], token):
         return layout[:-1]
     return (*layout, token)
@@ -204,7 +204,6 @@ def transpose(ctx: Context, call: Bound) -> Value | None:
 
 @op("movedim moveaxis")
 def moved(ctx: Context, call: Bound) -> Value | None:
-    """One axis at another place."""
     x, one, two = call.product("input"), call.product("source"), call.product("destination")
     if x is None or not x.tensor or one is None or two is None or one.number is None or two.number is None:
         return relayout(ctx, call)
@@ -212,7 +211,7 @@ def moved(ctx: Context, call: Bound) -> Value | None:
 
 
 def transposed(ctx: Context, x: Product, name: str) -> Product:
-    """x.T, x.mT: the last two axes swapped."""
+    """Return x.T or x.mT: x with the last two axes swapped."""
     return replace(x, layout=_permuted(x.layout, ("swap", -2, -1)), shape=swapped(ctx, ctx.dims(x), -2, -1))
 
 

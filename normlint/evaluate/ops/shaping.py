@@ -1,4 +1,4 @@
-"""What an operation makes of shapes, by its name; what isn't here has a shape of its own, of which nothing is known."""
+"""Infer the shapes of operations' results; an operation without a rule here gives an unknown shape."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from normlint.text.operations import CLASSES
 
 Shaper: TypeAlias = Callable[[Context, Bound, Dims], "Dims | None"]
 SHAPERS: Final[dict[str, Shaper]] = {}
-# Operations that keep the shape, or join those of their operands: whole classes, but for a few that make another one.
+# Classes of operations that keep the shape or broadcast their operands; `_RESHAPING` are the exceptions.
 _KEEP = ("scaling", "sum", "power", "degree 1", "degree 0", "pointwise", "same", "cast")
-_OTHERS = frozenset(
+_RESHAPING = frozenset(
     "outer ger kron diff cumulative_trapezoid gradient glu one_hot isin bucketize searchsorted cummax cummin frexp "
     "native_dropout view_as_real view_as_complex view_as_real_copy view_as_complex_copy".split()
 )
-_BESIDES = (
+_ALSO_POINTWISE = (
     "flip masked_fill roll tril triu where normalize layer_norm rms_norm group_norm batch_norm instance_norm Parameter "
     "Buffer requires_grad_"
 )
-POINTWISE: Final = frozenset(" ".join([*(CLASSES[name] for name in _KEEP), _BESIDES]).split()) - _OTHERS
-# Of these the first tensor alone says what the shape is.
+POINTWISE: Final = frozenset(" ".join([*(CLASSES[name] for name in _KEEP), _ALSO_POINTWISE]).split()) - _RESHAPING
+# Operations whose result has the shape of the first tensor, whatever the others are.
 _FIRST_ALONE = frozenset("type_as to type normalize masked_fill layer_norm rms_norm group_norm batch_norm".split())
 
 
 def shaper(names: str) -> Callable[[Shaper], Shaper]:
-    """Register what each of `names` makes of its input's shape."""
+    """Register the function that infers the shape of the results of the operations `names`."""
 
     def register(run: Shaper) -> Shaper:
         SHAPERS.update(dict.fromkeys(names.split(), run))
@@ -42,7 +42,7 @@ def shaper(names: str) -> Callable[[Shaper], Shaper]:
 
 
 def shaped(ctx: Context, call: Bound, value: Value) -> Value:
-    """The result of an operation with its shape."""
+    """Return the result of an operation with its inferred shape, or with a new unknown one."""
     if isinstance(value, Tup):
         return Tup(tuple(shaped(ctx, call, item) for item in value.items))
     if not isinstance(value, Product) or not value.tensor:
@@ -63,19 +63,19 @@ def _dims(ctx: Context, call: Bound, value: Product) -> Dims | None:
 
 
 def outside(ctx: Context, call: Bound, value: Value) -> Value:
-    """The result of an operation that has no row."""
+    """Return the result of an operation that isn't in `OPS`, with a shape if one can be inferred."""
     return shaped(ctx, call, value) if call.name in SHAPERS or call.name in POINTWISE else value
 
 
 def _pointwise(ctx: Context, call: Bound) -> Dims | None:
-    """All tensors together; a type's or an argument's own shape says nothing."""
+    """Return the broadcast shape of the operands; None if there is no tensor among them."""
     names = ("input",) if call.name in _FIRST_ALONE else tuple(call.values)
     tensors = [v for v in map(call.get, names) if isinstance(v, Product) and v.tensor]
     found: Dims | None = None
     for one in sorted(tensors, key=_is_gain):
         found = ctx.dims(one) if found is None else joined(ctx, found, one)
     if len(tensors) == 2:
-        _note(ctx, *tensors)
+        _record_met(ctx, *tensors)
     return found
 
 
@@ -84,7 +84,7 @@ def _is_gain(x: Product) -> bool:
 
 
 def joined(ctx: Context, dims: Dims, other: Product) -> Dims:
-    """Two tensors in one operation; a gain has no more axes than what it scales."""
+    """Return the broadcast shape of two operands; a gain is taken to have no more axes than what it scales."""
     if _is_gain(other):
         rank = ctx.rank(other)
         if rank is None:
@@ -95,7 +95,7 @@ def joined(ctx: Context, dims: Dims, other: Product) -> Dims:
 
 
 def _take_rank_of(ctx: Context, dims: Dims, gain: Product, rank: int) -> None:
-    """A gain like (1, C, 1, 1) is written for inputs of its own rank; others have as many axes or more."""
+    """Give inputs the rank of a gain like (1, C, 1, 1), or at least the rank of any other gain."""
     ends = ctx.shapes.axis(ctx.dims(gain), 0), ctx.shapes.axis(ctx.dims(gain), -1)
     if ends == (ONE_LONG, ONE_LONG) and rank > 2:
         ctx.shapes.learn_rank(dims, rank)
@@ -104,7 +104,7 @@ def _take_rank_of(ctx: Context, dims: Dims, gain: Product, rank: int) -> None:
 
 
 def shaped_operator(ctx: Context, op: str, left: Product, right: Product, value: Value) -> Value:
-    """`left op right`."""
+    """Return the value of `left op right` with its inferred shape."""
     if not isinstance(value, Product) or not value.tensor:
         return value
     if op == "@":
@@ -112,12 +112,12 @@ def shaped_operator(ctx: Context, op: str, left: Product, right: Product, value:
         return shaped(ctx, call, value)
     small, large = sorted((left, right), key=lambda one: one.tensor and not _is_gain(one))
     dims = joined(ctx, ctx.dims(large), small) if small.tensor else ctx.dims(large)
-    _note(ctx, left, right)
+    _record_met(ctx, left, right)
     return value.of_shape(dims if depth(dims) <= DEEPEST else ctx.shapes.free())
 
 
-def _note(ctx: Context, left: Product, right: Product) -> None:
-    """What the statistics of one side are set against."""
+def _record_met(ctx: Context, left: Product, right: Product) -> None:
+    """Record the shape of an operand that is combined with a statistic in the other one."""
     for one, other in ((left, right), (right, left)):
         if one.tensor and other.tensor and one.mono.has_stat and not other.mono.has_stat and not _is_gain(other):
             ctx.shapes.meet(one.mono, ctx.dims(one), ctx.dims(other))
@@ -138,13 +138,13 @@ def reduced(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     if isinstance(axes, str):
         return SCALAR if axes == "all" and not keep else None
     for axis in axes:
-        ctx.shapes.axis(dims, axis)  # so there is such an axis
+        ctx.shapes.axis(dims, axis)  # records that there is such an axis
     return Changed(dims, tuple((a, ONE_LONG) for a in axes)) if keep else without(dims, axes)
 
 
 @shaper("matmul mm")
 def matmul(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    """X @ w, where w is a matrix."""
+    """Infer the shape of x @ w for a matrix w."""
     other, shapes = call.product("other", "mat2"), ctx.shapes
     if other is None or ctx.rank(other) != 2 or shapes.least(dims) < 2:
         return None
@@ -156,7 +156,7 @@ def matmul(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 
 def layer(ctx: Context, name: str, sizes: tuple[Mono | None, ...], x: Product) -> Dims | None:
-    """What nn.Linear(in, out), nn.Conv2d(in, out, …), nn.LayerNorm(dim) and the like make of their input's shape."""
+    """Return the shape of a layer's result, or None; `sizes` are its first arguments, as (in, out) of nn.Linear."""
     dims, shapes = ctx.dims(x), ctx.shapes
     size = dict(enumerate(sizes))
     if name == "Linear":
@@ -182,7 +182,7 @@ _KEEPING = frozenset(
 
 
 def _convolved(ctx: Context, dims: Dims, size: dict[int, Mono | None], spatial: int, *, moved: bool) -> Dims:
-    """(B, C, …): the channels are known, what comes of the others hangs on stride and padding."""
+    """Return the shape after a convolution of (B, C, …); the spatial lengths depend on stride and padding: unknown."""
     if spatial > 1:
         ctx.shapes.learn_rank(dims, spatial + 2)
     else:
@@ -238,7 +238,6 @@ def swapped(ctx: Context, dims: Dims, one: int, two: int) -> Dims:
 
 @shaper("movedim moveaxis")
 def moved(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    """x.movedim(1, -1)."""
     one, two = _axis(call, "source"), _axis(call, "destination")
     if one is None or two is None:
         return None
@@ -246,7 +245,7 @@ def moved(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
     if rank is None:
         return Changed(ctx.shapes.free(ctx.shapes.least(dims)), ((two, length),))
     if not rank:
-        return dims  # a scalar's only axis is its own
+        return dims  # a scalar stays a scalar
     left = [i for i in range(rank) if i != one % rank]
     left.insert(two % rank, one % rank)
     return Exact(tuple(ctx.shapes.axis(dims, i - rank) for i in left))
@@ -268,7 +267,7 @@ def like(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 @shaper("eye")
 def identity(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
-    """torch.eye(n)."""
+    """Return (n, n) for torch.eye(n); None for any other call."""
     size = call.product("n")
     return Exact((size.mono, size.mono)) if size is not None and not size.tensor and len(call.values) == 1 else None
 
@@ -282,7 +281,7 @@ def flattened(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
 
 
 def indexed(ctx: Context, dims: Dims, index: list[str]) -> Dims | None:
-    """`x[…]`, by what each item is: "..." all others, ":" all, "part" some, "one" a single one, "new" an axis."""
+    """Return the shape of x[index]; items are "...", ":", "part" (a slice), "one" (an integer), "new" (None) or "?"."""
     if index.count("...") > 1 or "?" in index:
         return None
     cut = index.index("...") if "..." in index else len(index)
@@ -292,7 +291,7 @@ def indexed(ctx: Context, dims: Dims, index: list[str]) -> Dims | None:
 
 
 def _indexed_from(ctx: Context, dims: Dims, items: list[str], *, back: bool) -> Dims:
-    """From one end; the axes that stay are counted before any is lost or added."""
+    """Return the shape after the items of an index, which are counted from one end."""
     old = [item for item in items if item != "new"]
     places = [(-1 - i if back else i, item) for i, item in enumerate(old)]
     for place, _ in places:

@@ -1,7 +1,6 @@
-"""What torch's functions and methods take, read from signatures.txt one operation at a time.
+"""Read the signatures of torch's functions and methods from signatures.txt, and bind calls to them.
 
-`scripts/torch_signatures.py` writes that file from torch, and its docstring tells how to read it. torch itself is not
-imported.
+`scripts/torch_signatures.py` writes that file from torch and describes its format. torch itself is not imported.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ SPACES: Final = {
     "torch._C._VariableFunctions": "torch", "torch.functional": "torch", "torch._VF": "torch",
 }  # fmt: skip
 _ATEN: Final = "torch.ops.aten."
-# numpy's names, which torch's own parser takes for these.
+# numpy's parameter names, which torch's own parser accepts for torch's.
 NUMPY: Final = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other"}
-_FIRST: Final = frozenset(("A", "a", "x", "self", "tensor", "base"))  # what else the first tensor is called
-# What isn't torch's, in the same form.
+_FIRST: Final = frozenset(("A", "a", "x", "self", "tensor", "base"))  # other names of the first tensor
+# Signatures of other functions, in the same format.
 _OTHERS: Final = """
 numpy.sum(a,axis=None,dtype=None,out=None,keepdims=...,initial=...,where=...)
 numpy.mean(a,axis=None,dtype=None,out=None,keepdims=...,*,where=...)
@@ -57,7 +56,7 @@ _SAME: Final = {"numpy.nanmean": "numpy.mean", "numpy.nansum": "numpy.sum", "num
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter of torch's. `types`: the letters of what it takes; empty for anything."""
+    """A parameter of a torch function. `types` holds the letters of the types it accepts; empty accepts any."""
 
     name: str
     star: str = ""
@@ -68,18 +67,18 @@ class Param:
 
     @property
     def value(self) -> object:
-        """Its default; Ellipsis where it isn't a plain constant, or there is none."""
+        """The default value; Ellipsis if there is none or it isn't a literal."""
         return ... if self.default is None else literal_eval(self.default)
 
 
 @dataclass(frozen=True, slots=True)
 class Bound(Fit[V]):
-    """A call of torch's: `input` is the first tensor, `axis` is `dim`; `params` are those of the overload chosen."""
+    """A bound call: the first tensor is `input`, `axis` is `dim`; `params` are those of the chosen overload."""
 
     params: tuple[Param, ...] = ()
 
     def default(self, name: str) -> object:
-        """What the parameter is if nothing is passed; Ellipsis where there is no such constant."""
+        """Return the default value of a parameter; Ellipsis if there is none or it isn't a literal."""
         return next((p.value for p in self.params if p.name == name), ...)
 
 
@@ -90,12 +89,12 @@ def _text() -> str:
 
 
 def version() -> str:
-    """The torch that the table was made from."""
+    """Return the version of torch from which the table was made."""
     return _text().partition("\n")[0].rpartition(" ")[2]
 
 
 def _line(key: str) -> str:
-    """What stands behind the key on its line."""
+    """Return the rest of the line that begins with the key; empty if there is no such line."""
     text = _text()
     for end in "(=":
         at = text.find(f"\n{key}{end}")
@@ -107,7 +106,7 @@ def _line(key: str) -> str:
 
 @lru_cache(maxsize=1024)
 def overloads(key: str) -> tuple[tuple[Param, ...], ...]:
-    """What the function takes, one tuple an overload; the receiver of a method is its first parameter."""
+    """Return the parameters of each overload of a function; the receiver of a method is its first parameter."""
     line = _line(_SAME.get(key, key))
     line = _line(line[1:]) if line.startswith("=") else line
     receiver = (Param("input", types="T", places=True),) if key.startswith("Tensor.") else ()
@@ -127,7 +126,7 @@ def _params(text: str) -> Iterator[Param]:
 
 @lru_cache(maxsize=1024)
 def key_of(dotted: str) -> str | None:
-    """The table's name for a dotted path; None for what it doesn't hold."""
+    """Return the table's key for a dotted path; None if the table doesn't hold it."""
     if dotted.startswith(_ATEN):
         return _aten(dotted.removeprefix(_ATEN).partition(".")[0])
     owner, _, name = dotted.rpartition(".")
@@ -136,7 +135,7 @@ def key_of(dotted: str) -> str | None:
 
 
 def _aten(name: str) -> str | None:
-    """Operations of aten are those of Python by another path."""
+    """Return the key of an aten operation, or of the Python function of the same name; None if there is none."""
     keys = [f"aten.{name}", f"torch.{name}", f"Tensor.{name}", f"F.{name}"]
     for space in ("linalg", "special"):
         keys += [f"{space}.{name.removeprefix(space)[1:]}"] * name.startswith(f"{space}_")
@@ -145,7 +144,7 @@ def _aten(name: str) -> str | None:
 
 @lru_cache(maxsize=8)
 def public(space: str) -> frozenset[str]:
-    """All public names of a space: Tensor, torch, F, linalg or special."""
+    """Return all public names of a space: Tensor, torch, F, linalg or special."""
     text = _text()
     functions = re.findall(rf"^{space}\.(\w+)", text, re.MULTILINE)
     at = text.index(f"\n*{space} ") + len(space) + 2
@@ -153,11 +152,10 @@ def public(space: str) -> frozenset[str]:
 
 
 def bind(key: str, args: Args[V], letter: Callable[[V], str]) -> Bound[V]:
-    """Bind a call to the first overload that takes it, as torch does.
+    """Bind a call to the first overload that accepts it, as torch does.
 
-    `letter` gives the letters of the types that a value may have, or "" where nothing is known of it. Where two
-    overloads take it and a value isn't known well enough to tell them apart, the parameters that it may fill are
-    unknown, also the one that holds it.
+    `letter` returns the letters of the types that a value may have, or "" where they are unknown. If a value isn't
+    known well enough to choose between two overloads, the parameters that it may fill are all `unknown`.
     """
     values = (*args.positional, *args.loose, *args.keywords.values())
     form = (len(args.positional), tuple(args.keywords), args.rest, args.more)
@@ -171,12 +169,12 @@ def bind(key: str, args: Args[V], letter: Callable[[V], str]) -> Bound[V]:
 
 @lru_cache(maxsize=4096)
 def _chosen(key: str, form: tuple[int, tuple[str, ...], bool, bool], letters: tuple[str, ...]) -> Bound[int]:
-    """How a call whose values have these letters is bound; it holds their numbers."""
+    """Bind a call whose values have these letters; the result holds the values' indices."""
     places, names, rest, more = form
     named = len(letters) - len(names)
     keywords = {name: named + at for at, name in enumerate(names)}
     args = Args(tuple(range(places)), keywords, rest, more, tuple(range(places, named)))
-    found = [_tried(params, args, letters) for params in overloads(key)]
+    found = [_scored(params, args, letters) for params in overloads(key)]
     best = min(score for score, _ in found)
     tied = [bound for score, bound in found if score == best]
     first = tied[0]
@@ -188,8 +186,8 @@ def _chosen(key: str, form: tuple[int, tuple[str, ...], bool, bool], letters: tu
     return replace(first, unknown=first.unknown | unsure)
 
 
-def _tried(params: tuple[Param, ...], args: Args[int], letters: tuple[str, ...]) -> tuple[int, Bound[int]]:
-    """How badly the call fits an overload, and how it is bound there."""
+def _scored(params: tuple[Param, ...], args: Args[int], letters: tuple[str, ...]) -> tuple[int, Bound[int]]:
+    """Return how badly a call fits an overload (0: it fits), and the call bound to it."""
     if args.keywords:
         args = _renamed(params, args)
     found = fit(params, args)
@@ -199,18 +197,18 @@ def _tried(params: tuple[Param, ...], args: Args[int], letters: tuple[str, ...])
     star = next((p.types for p in params if p.star == "*"), "")
     score += sum(_mismatch(star, letters[value]) for value in found.star if value not in args.loose)
     score += 0 if found.star else len(args.loose)
-    return score, _made(params, found)
+    return score, _normalized(params, found)
 
 
 def _mismatch(types: str, given: str) -> int:
-    """0 where a value fits, 1 where it may, 10 where it doesn't. A capital letter N: it may be any number."""
+    """Return 0 if a value fits the types, 1 if it may, 10 if it doesn't; N in `given` stands for any number."""
     if not types or not given or not set(types).isdisjoint(given) or ("f" in types and "i" in given):
         return 0
     return 1 if ("T" in given or "N" in given) and not set(types).isdisjoint("ifbI") else 10
 
 
 def _differing(one: Bound[int], other: Bound[int], letters: tuple[str, ...]) -> Iterator[str]:
-    """Parameters to which two overloads bind the same unknown value."""
+    """Yield the parameters to which two overloads bind the same value of unknown type."""
     mine = {value: name for name, value in one.values.items()}
     for name, value in other.values.items():
         if not letters[value] and mine.get(value, name) != name:
@@ -218,7 +216,7 @@ def _differing(one: Bound[int], other: Bound[int], letters: tuple[str, ...]) -> 
 
 
 def _renamed(params: tuple[Param, ...], args: Args[V]) -> Args[V]:
-    """Keywords as the overload calls them: torch's own parser takes numpy's, aten has `self` for the tensor."""
+    """Return the arguments with numpy's keywords and aten's `self` renamed to the overload's parameters."""
     names = {p.name for p in params}
     aliases = NUMPY if any(p.types for p in params) else {}
     keywords = {key if key in names else aliases.get(key, key): value for key, value in args.keywords.items()}
@@ -226,7 +224,7 @@ def _renamed(params: tuple[Param, ...], args: Args[V]) -> Args[V]:
     return Args((*first, *args.positional), keywords, args.rest, args.more, args.loose)
 
 
-def _made(params: tuple[Param, ...], found: Fit[V]) -> Bound[V]:
+def _normalized(params: tuple[Param, ...], found: Fit[V]) -> Bound[V]:
     values, unknown = found.values, found.unknown
     if names := {p.name for p in params if p.name in NUMPY or p.name in _FIRST}:
         called = {name: NUMPY.get(name, name) for name in names}

@@ -1,7 +1,7 @@
-"""What an operation is: what it makes of the values of its arguments, which torch's own signatures name.
+"""The table of operations: functions that evaluate a call, whose arguments are bound to torch's parameters.
 
-A method, a function and an in-place method are one row. The first tensor is `input`, `axis` and `keepdims` are `dim`
-and `keepdim`; all else is called what torch calls it.
+A method, a function and an in-place method share one row. The first tensor is `input`, `axis` and `keepdims` are `dim`
+and `keepdim`; all other parameters have torch's names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from normlint.text.frozen import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An argument: its value and where it is written."""
+    """An argument: its value and its span."""
 
     value: Value
     span: Span
@@ -33,20 +33,20 @@ Arguments: TypeAlias = Args[Given]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The arguments of one call, by parameter name; `rest` are those of a parameter like `*size`.
+    """The arguments of a call by parameter name; `rest` holds those of a parameter like `*size`.
 
-    A parameter that may have been given something unknown holds an opaque value, never its default.
+    A parameter to which an unknown argument may have been passed holds an opaque value, never its default.
     """
 
     name: str
     span: Span
     values: dict[str, Given]
     rest: tuple[Given, ...] = ()
-    unexpected: tuple[str, ...] = ()  # keywords that it doesn't take
-    surplus: int = 0  # positional arguments for which it has no parameter
+    unexpected: tuple[str, ...] = ()  # keywords that the function doesn't accept
+    surplus: int = 0  # number of positional arguments without a parameter
 
     def get(self, *names: str) -> Value | None:
-        """What the first of these parameters that was given holds."""
+        """Return the value of the first of these parameters that was passed; None if none was."""
         for name in names:
             if name in self.values:
                 return self.values[name].value
@@ -61,14 +61,14 @@ class Bound:
         return value if isinstance(value, Product) else None
 
     def axis(self, default: int) -> int | None:
-        """`dim=` as one whole number; None where it isn't known."""
+        """Return the argument `dim` as an integer; None if it is unknown or no integer."""
         value = self.get("dim")
         if value is None:
             return default
         return value.whole if isinstance(value, Product) else None
 
     def flag(self, name: str, default: bool) -> bool | None:
-        """A Boolean argument; None where it isn't known."""
+        """Return a Boolean argument; None if it is unknown."""
         value = self.get(name)
         if value is None:
             return default
@@ -77,19 +77,19 @@ class Bound:
         return None
 
     def dtype(self, default: DType) -> DType:
-        """`dtype=`, as far as it is known."""
+        """Return the argument `dtype`, which may be `DType.UNKNOWN`."""
         value = self.get("dtype")
         if value is None or (isinstance(value, Constant) and value.value is None):
             return default
         return value.dtype if isinstance(value, Dtype) else DType.UNKNOWN
 
     def sequence(self, *names: str) -> tuple[Given, ...]:
-        """What `*size` holds, or the one argument that stands for all of it."""
+        """Return the arguments of `*size`, or the one argument that holds them as a tuple."""
         return self.rest or tuple(self.values[name] for name in names if name in self.values)[:1]
 
     @property
     def products(self) -> tuple[Product, ...]:
-        """All numbers and tensors that are passed."""
+        """Return all numbers and tensors among the arguments."""
         given = (*self.values.values(), *self.rest)
         return tuple(g.value for g in given if isinstance(g.value, Product))
 
@@ -99,7 +99,7 @@ OPS: Final[dict[str, Run]] = {}
 
 
 def op(names: str) -> Callable[[Run], Run]:
-    """Register a row for each of `names`."""
+    """Register the function that evaluates the operations `names`."""
 
     def register(run: Run) -> Run:
         OPS.update(dict.fromkeys(names.split(), run))
@@ -108,22 +108,22 @@ def op(names: str) -> Callable[[Run], Run]:
     return register
 
 
-# --- which row, and which of torch's signatures ----------------------------------------------------------------------
+# --- rows and signatures ---------------------------------------------------------------------------------------------
 
 _METHODS: Final = ("Tensor", "torch", "F", "numpy", "einops")
-_LIKE_TORCH: Final = ("numpy", "math", "builtins")  # their functions take what torch's of that name do
+_LIKE_TORCH: Final = ("numpy", "math", "builtins")  # whose functions have the parameters of torch's
 _UNLISTED: Final = "unlisted"
 
 
 def row(name: str) -> str:
-    """The row of an operation that may be in place: sqrt of sqrt_."""
+    """Return the row of an operation, which for an in-place one such as sqrt_ may be that of sqrt."""
     bare = name.rstrip("_")
     return bare if name not in OPS and bare in OPS and not name.endswith("__") else name
 
 
 @lru_cache(maxsize=1024)
 def op_name(dotted: str) -> str | None:
-    """The row for a dotted path: torch.linalg.vector_norm → vector_norm."""
+    """Return the row for a dotted path, as "vector_norm" for "torch.linalg.vector_norm"; None if there is none."""
     key = key_of(dotted)
     name = row(key.rpartition(".")[2]) if key else ""
     return name if name in OPS else None
@@ -131,32 +131,32 @@ def op_name(dotted: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def key_of(dotted: str) -> str | None:
-    """The signature of a function by its dotted path."""
+    """Return the key of a function's signature by its dotted path; None if there is none."""
     owner, _, name = dotted.partition(".")
     return signatures.key_of(dotted) or (signatures.key_of(f"torch.{name}") if owner in _LIKE_TORCH else None)
 
 
 def has_method(name: str) -> bool:
-    """Is it a method of torch's tensors, or of numpy's arrays?"""
+    """Return whether torch's tensors or numpy's arrays have a method of this name."""
     return name in signatures.public("Tensor") or name == "copy"
 
 
 @lru_cache(maxsize=1024)
 def method_key(name: str) -> str:
-    """The signature of a method: the tensor's, else that of a function of this name."""
+    """Return the key of a method's signature: the tensor's, else that of a function of the same name."""
     keys = (f"{space}.{name}" for space in _METHODS)
     return next((key for key in keys if signatures.overloads(key)), _UNLISTED)
 
 
 def bind(name: str, key: str, span: Span, args: Arguments) -> Bound:
-    """Match the arguments of a call of the row `name` with the parameters of torch's."""
+    """Bind the arguments of a call of the row `name` to the parameters of the signature `key`."""
     found = signatures.bind(key, args, letter)
     unknown = {name: Given(Opaque(f"unknown {name}"), span) for name in found.unknown if name not in found.values}
     return Bound(name, span, {**found.values, **unknown}, found.star, found.unexpected, found.surplus)
 
 
 def letter(given: Given) -> str:
-    """What the value's type may be, in the letters of the signatures."""
+    """Return the types that an argument may have as letters of the signatures; empty if unknown."""
     match given.value:
         case Product() as product:
             return _letter(product)
@@ -176,9 +176,9 @@ def _letter(product: Product) -> str:
     if product.tensor:
         sole = product.sole
         return "" if product.dtype is DType.UNKNOWN and sole is not None and isinstance(sole.atom, Apply) else "T"
-    number, sole = product.number, product.sole
-    if sole is not None and isinstance(sole.atom, Scalar) and sole.power == 1:
-        number = None if (sole.atom.default or 0.0).is_integer() else sole.atom.default
+    number, atom = product.number, product.atom
+    if isinstance(atom, Scalar):
+        number = None if (atom.default or 0.0).is_integer() else atom.default
     if number is not None:
         return "if" if number.is_integer() else "f"
     return "if" if all(isinstance(f.atom, Size) for f in product.mono.factors) else "ifN"

@@ -1,4 +1,4 @@
-"""Tensors made in the text: what they hold at first and in which shape. A gain begins here."""
+"""Evaluate the creation of tensors and parameters, with their initial values and shapes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INIT = {
 
 
 def _sizes(given: tuple[Given, ...]) -> tuple[Mono | None, ...] | None:
-    """The shape that a call's arguments give; None where it isn't known."""
+    """Return the shape that a call's arguments give; None if it is unknown."""
     values: list[Value] = []
     for g in given:
         values.extend(g.value.items if isinstance(g.value, Tup) else (g.value,))
@@ -28,7 +28,7 @@ def _sizes(given: tuple[Given, ...]) -> tuple[Mono | None, ...] | None:
 
 
 def placed(shape: tuple[Mono | None, ...] | None) -> str:
-    """Where a tensor of that shape broadcasts: along the last axis, or another."""
+    """Return "last" if a tensor of this shape varies along the last axis, and "other" if along another."""
     if not shape or len(shape) == 1 or shape[-1] != Mono(1.0):
         return "last"
     return "other"
@@ -41,7 +41,7 @@ def _dtype(call: Bound) -> DType:
 
 
 def _device(call: Bound) -> str:
-    """The one device that a call names, as no caller may choose."""
+    """Return the device other than the CPU that a call names; empty if it names none."""
     device = call.get("device")
     if isinstance(device, Constant):
         return device.value if isinstance(device.value, str) and not device.value.startswith(("cpu", "meta")) else ""
@@ -49,7 +49,7 @@ def _device(call: Bound) -> str:
     return asked.name if isinstance(asked, Apply) and asked.name.startswith("torch.cuda.") else ""
 
 
-def _made(
+def _new_tensor(
     call: Bound, init: str, shape: tuple[Mono | None, ...] | None, maker: str, first: Product | None = None
 ) -> Product:
     value = first.mono if first is not None and not first.tensor else None
@@ -58,13 +58,13 @@ def _made(
 
 
 def shape_of(value: Value | None) -> tuple[Mono | None, ...] | None:
-    """The shape of a tensor made in the text."""
+    """Return the shape of a tensor if all of its axes are known; None otherwise."""
     return value.shape.lengths if isinstance(value, Product) and isinstance(value.shape, Exact) else None
 
 
 @op("ones zeros empty rand randn new_ones new_zeros new_empty")
 def filled(ctx: Context, call: Bound) -> Value | None:
-    return _made(call, _INIT[call.name], _sizes(call.sequence("size")), call.name)
+    return _new_tensor(call, _INIT[call.name], _sizes(call.sequence("size")), call.name)
 
 
 @op("full new_full")
@@ -72,23 +72,23 @@ def full(ctx: Context, call: Bound) -> Value | None:
     fill = call.product("fill_value")
     value = {0.0: "zeros", 1.0: "ones"}.get(fill.number, "full") if fill and fill.number is not None else "full"
     size = call.values.get("size")
-    return _made(call, value, _sizes((size,)) if size else None, "full", fill)
+    return _new_tensor(call, value, _sizes((size,)) if size else None, "full", fill)
 
 
 @op("ones_like zeros_like empty_like randn_like full_like")
 def like(ctx: Context, call: Bound) -> Value | None:
-    """A tensor like another: a gain like a parameter, or something in the shape of the input."""
+    """Evaluate the creation of a tensor in the shape of another."""
     other = call.product("input")
-    return _made(call, _INIT[call.name], shape_of(other), call.name, call.product("fill_value"))
+    return _new_tensor(call, _INIT[call.name], shape_of(other), call.name, call.product("fill_value"))
 
 
 @op("Tensor FloatTensor")
 def legacy(ctx: Context, call: Bound) -> Value | None:
-    """torch.Tensor(d) is empty and of shape (d,); torch.Tensor([d]) holds the one number d."""
+    """Evaluate torch.Tensor(d), which is empty and of shape (d,), and torch.Tensor([d]), which holds the number d."""
     data = call.rest[0].value if len(call.rest) == 1 else None
     if isinstance(data, Tup):
-        return _made(call, "data", (Mono(float(len(data.items))),), "Tensor-list")
-    return _made(call, "empty", _sizes(call.sequence("data")), "Tensor")
+        return _new_tensor(call, "data", (Mono(float(len(data.items))),), "Tensor-list")
+    return _new_tensor(call, "empty", _sizes(call.sequence("data")), "Tensor")
 
 
 @op("tensor new_tensor scalar_tensor")
@@ -98,20 +98,20 @@ def from_data(ctx: Context, call: Bound) -> Value | None:
         items = {i.number if isinstance(i, Product) else None for i in data.items}
         only = items.pop() if len(items) == 1 else None
         init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if only is None else only, "data")
-        return _made(call, init, (Mono(float(len(data.items))),), "tensor")
+        return _new_tensor(call, init, (Mono(float(len(data.items))),), "tensor")
     if isinstance(data, Shape):
         return data
     if not isinstance(data, Product):
-        return _made(call, "data", None, "tensor")
+        return _new_tensor(call, "data", None, "tensor")
     number = data.number
     init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if number is None else number, "data")
-    made = _made(call, init, (), "tensor", data)
-    return replace(made, dtype=call.dtype(data.dtype) if data.tensor else DType.WEAK)  # a number promotes nothing
+    made = _new_tensor(call, init, (), "tensor", data)
+    return replace(made, dtype=call.dtype(data.dtype) if data.tensor else DType.WEAK)  # a number doesn't promote
 
 
 @op("cuda")
 def on_gpu(ctx: Context, call: Bound) -> Value | None:
-    """The tensor itself; of one that was made just now it is known where it lies."""
+    """Evaluate `cuda()` as the input, with the device noted in a newly created tensor."""
     x = call.product("input")
     made = x.sole.atom if x is not None and x.sole else None
     if x is not None and isinstance(made, Param) and made.role == "tensor" and not made.name:
@@ -121,26 +121,26 @@ def on_gpu(ctx: Context, call: Bound) -> Value | None:
 
 @op("Parameter Buffer UninitializedParameter")
 def parameter(ctx: Context, call: Bound) -> Value | None:
-    """nn.Parameter(data): the data's shape and first value, owned, and trained if `requires_grad` says so."""
+    """Evaluate nn.Parameter(data) or a buffer, with the data's shape and initial values."""
     data = call.get("data")
     role = "buffer" if call.name == "Buffer" or call.flag("requires_grad", True) is False else "parameter"
-    if isinstance(data, Product) and data.sole and isinstance(data.sole.atom, Param) and data.sole.power == 1:
-        atom = replace(data.sole.atom, role=role, span=call.span, dtype=data.dtype)
+    if isinstance(data, Product) and isinstance(data.atom, Param):
+        atom = replace(data.atom, role=role, span=call.span, dtype=data.dtype)
         return replace(data, mono=of_atom(atom, data.dtype).mono, dtype=DType.PARAM, alias="", span=call.span)
     shape = shape_of(data)
-    made = _made_first(data)
+    made = _created(data)
     if made is not None:
-        first = _first(data) if made.init == "ones" else None
-        atom = replace(made, role=role, init=_left(made), span=call.span, first=first)
+        first = _factor_of_ones(data) if made.init == "ones" else None
+        atom = replace(made, role=role, init=_init_after_scaling(made), span=call.span, first=first)
         return replace(of_atom(atom, DType.PARAM, call.span), shape=None if shape is None else Exact(shape))
     init = "data" if data is not None and not isinstance(data, Opaque) else ""
-    atom = Param("", role, init, shape, call.span, placed(shape), first=_first(data))
+    atom = Param("", role, init, shape, call.span, placed(shape), first=_factor_of_ones(data))
     return of_atom(atom, DType.PARAM, call.span)
 
 
 @op("requires_grad_")
 def trained(ctx: Context, call: Bound) -> Value | None:
-    """The tensor itself; a parameter that isn't trained any more is kept as a buffer is."""
+    """Evaluate `requires_grad_` as the input; a parameter that is no longer trained becomes a buffer."""
     x = call.product("input")
     atom = x.sole.atom if x is not None and x.sole else None
     if x is not None and isinstance(atom, Param) and atom.role == "parameter" and call.flag("mode", True) is False:
@@ -148,21 +148,21 @@ def trained(ctx: Context, call: Bound) -> Value | None:
     return replace(x, span=call.span) if x is not None else None
 
 
-def _made_first(data: Value | None) -> Param | None:
-    """The tensor that was made here and then scaled by numbers."""
+def _created(data: Value | None) -> Param | None:
+    """Return the newly created tensor that `data` is a multiple of; None if it isn't."""
     factors = data.mono.factors if isinstance(data, Product) else ()
     tensors = [f.atom for f in factors if not isinstance(f.atom, Size | Scalar)]
     sole = tensors[0] if len(tensors) == 1 else None
     return sole if isinstance(sole, Param) and not sole.name else None
 
 
-def _left(made: Param) -> str:
-    """What it holds once it is scaled."""
+def _init_after_scaling(made: Param) -> str:
+    """Return the kind of initial values of a created tensor after it is scaled."""
     return made.init if made.init in ("zeros", "empty") or made.maker == "Tensor-list" else "data"
 
 
-def _first(data: Value | None) -> Mono | None:
-    """What a tensor of ones has been multiplied with."""
+def _factor_of_ones(data: Value | None) -> Mono | None:
+    """Return the factor that a tensor of ones was multiplied by; None for any other tensor."""
     factors = data.mono.factors if isinstance(data, Product) else ()
     made = [f for f in factors if isinstance(f.atom, Param) and f.atom.init == "ones" and f.power == 1]
     if len(made) != 1 or not isinstance(data, Product):
@@ -171,7 +171,7 @@ def _first(data: Value | None) -> Mono | None:
 
 
 def guessed(name: str) -> Product | None:
-    """What an attribute that the text doesn't set holds, as far as its name tells."""
+    """Return a parameter for an attribute that isn't set but has a usual name of a gain or bias; None otherwise."""
     low = name.lower().strip("_")
     gains, biases = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2"), ("bias", "beta", "b_2", "shift", "b")
     return of_atom(Param(name, "unknown"), DType.PARAM) if low in gains + biases else None

@@ -1,4 +1,4 @@
-"""torch's views, parts and new tensors on small arrays of numbers; see `executed`, which goes on from here."""
+"""Run torch's views, indexing and tensor creation on small arrays of numbers; `executed` adds the other functions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def runs(names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def flat(*given: Any) -> list[int]:
-    """Sizes or axes, as one tuple or one by one."""
+    """Return sizes or axes, given one by one or in (nested) tuples, as one flat list."""
     return [n for one in given for n in (flat(*one) if isinstance(one, list | tuple) else [one])]
 
 
@@ -241,7 +241,7 @@ def index_add(x: Given, dim: int, index: Given, source: Given = None, src: Given
 
 @runs("index")
 def index(x: Given, index: Given) -> Array:
-    """The array for `x[..., 1:, None]`; a slice is given as a list that begins with "slice"."""
+    """Return `x[index]`; a slice in the index is a list that begins with "slice"."""
     several = sum(isinstance(one, Array) or (isinstance(one, list) and one[0] != "slice") for one in index) > 1
     axis, left = 0, len(x.shape) - sum(one is not None and one is not ... for one in index)
     for one in index if any(one is ... for one in index) else [*index, ...]:
@@ -255,7 +255,7 @@ def index(x: Given, index: Given) -> Array:
             x = a.sliced(x, axis, _places(one))
         elif isinstance(one, list) and one[:1] == ["slice"]:
             if any(abs(end or 0) > x.shape[axis] for end in one[1:]):
-                raise Unmeasured  # a real tensor has more
+                raise Unmeasured  # a real tensor may be longer
             x = a.sliced(x, axis, _index(x.shape[axis])[slice(*one[1:])])
         elif isinstance(one, list) and not several:
             x = a.sliced(x, axis, one)
@@ -292,7 +292,7 @@ TABLE.update({
 })  # fmt: skip
 
 
-# --- made ------------------------------------------------------------------------------------------------------------
+# --- creation --------------------------------------------------------------------------------------------------------
 
 
 def _data(data: Given) -> Array:

@@ -1,4 +1,4 @@
-"""Values as small arrays of numbers: all that went in at random, in two sizes, and what was made of it."""
+"""Evaluate values as small arrays of numbers: the inputs are random, in two sizes, and the operations run on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from normlint.evaluate.monomial import (
     Atom,
     Centred,
     Cut,
-    Factor,
     Input,
     Layout,
     Mono,
@@ -35,6 +34,7 @@ from normlint.evaluate.monomial import (
     atoms_of,
     bears_stat,
     is_clear,
+    mono_of,
     stats_of,
 )
 from normlint.evaluate.ops import arrays
@@ -43,17 +43,17 @@ from normlint.evaluate.ops.executed import TABLE
 from normlint.evaluate.value import Constant, Dtype, Pieces, Product, Shape, Tup, Value, of_atom
 from normlint.text.frozen import dataclass, replace
 
-_NAMES: Final = {"min": "low", "max": "high"}
+_ARRAY_NAMES: Final = {"min": "low", "max": "high"}
 Key: TypeAlias = tuple[Mono, Layout]
 FAILS: Final = (Unmeasured, RecursionError, ArithmeticError, ValueError, TypeError, LookupError, AttributeError)
 _SIZES: Final = (
     {0: (), 1: (8,), 2: (3, 8), 3: (2, 3, 8), 4: (2, 4, 3, 8)},
     {0: (), 1: (12,), 2: (2, 12), 3: (3, 2, 12), 4: (2, 6, 2, 4)},
 )
-SUPPOSED: Final = 3  # axes of what may have any number of them
-MOST: Final = 48  # values that are worked out in one entry,
-_MOST_NUMBERS: Final = 60_000  # and numbers in them
-# What doesn't change a number.
+SUPPOSED: Final = 3  # assumed rank of inputs of unknown rank
+MOST: Final = 48  # values evaluated with numbers in one entry
+_MOST_NUMBERS: Final = 60_000  # array elements computed in one entry
+# Parameters that don't change the numbers of a result.
 _IDLE: Final = frozenset(
     "dtype device out memory_format layout requires_grad pin_memory implicit sparse_grad stable sorted inplace training"
     " compute_mode copy non_blocking".split()
@@ -62,36 +62,36 @@ _IDLE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a value was made: the function, and what went in, wherever that was written."""
+    """How a value was computed: the function and its arguments, compared without where they are written."""
 
     run: Callable[..., Any]
     same: tuple[object, ...]
     given: tuple[tuple[str, Value], ...] = field(compare=False)
-    item: int | None = None  # of several results
+    item: int | None = None  # the index if the function returns several results
 
 
 # --- numbers for values ----------------------------------------------------------------------------------------------
 
 
 class World:
-    """Numbers in one size for all that goes in."""
+    """An evaluation of values with numbers, in which all inputs have one size."""
 
     def __init__(self, ctx: Context, size: int, rank: int) -> None:
         self.ctx, self.sizes, self.rank = ctx, _SIZES[size], rank
         self.memo: dict[Key, Any] = {}
         self.inputs: dict[Input, tuple[int, ...]] = {}
-        self.turns: dict[Key, Array] = {}  # the part of each tensor that a loop has come to
+        self.turns: dict[Key, Array] = {}  # the current part of each tensor that a loop iterates over
 
     def value(self, value: Value) -> Any:
-        """An argument as torch would get it."""
+        """Return an argument as a number, an array, a constant or a list, as torch would get it."""
         match value:
             case Product(tensor=True):
                 return self.made(value.mono, value.layout)
             case Product():
                 (found,) = self.of_mono(value.mono, ()).data
-                return _small(int(found)) if float(found).is_integer() and value.dtype is DType.WEAK else found
+                return _checked_length(int(found)) if float(found).is_integer() and value.dtype is DType.WEAK else found
             case Constant(value=held):
-                return _small(held) if isinstance(held, int) else held
+                return _checked_length(held) if isinstance(held, int) else held
             case Tup(items=items):
                 return [part for one in items for part in self._spread(one)]
             case Shape(of=of, start=start, stop=stop):
@@ -101,8 +101,8 @@ class World:
         raise Unmeasured
 
     def _each(self, item: Value) -> Iterator[Any]:
-        """What becomes of each part of a tensor that was taken apart."""
-        wholes = {key: self.made(*key) for key in _wholes(item)}
+        """Yield the value of a loop's item for each part of the tensor that the loop iterates over."""
+        wholes = {key: self.made(*key) for key in _wholes_in(item)}
         if not wholes:
             raise Unmeasured
         rows = {key: w if isinstance(w, list) else TABLE["unbind"](w) for key, w in wholes.items()}
@@ -117,7 +117,7 @@ class World:
         return found if isinstance(value, Shape) else [found]
 
     def made(self, mono: Mono, layout: Layout) -> Any:
-        """The numbers of a value, made as it was, or as its product says."""
+        """Return the numbers of a value: its recipe is run if there is one, else its product is evaluated."""
         key = mono, layout
         if key not in self.memo:
             recipe = self.ctx.recipes.get(key)
@@ -129,7 +129,7 @@ class World:
         first = "input" if "input" in given else "tensor"
         if self.ctx.numbers[0] > _MOST_NUMBERS:
             raise Unmeasured
-        found = recipe.run(**{"x" if name == first else _NAMES.get(name, name): v for name, v in given.items()})
+        found = recipe.run(**{"x" if name == first else _ARRAY_NAMES.get(name, name): v for name, v in given.items()})
         found = found if recipe.item is None else found[recipe.item]
         self.ctx.numbers[0] += len(found.data) if isinstance(found, Array) else 1
         return found
@@ -145,8 +145,8 @@ class World:
         return whole
 
     def atom(self, atom: Atom, layout: Layout) -> Array:
-        """The numbers of one factor."""
-        alone = Mono(1.0, (Factor(atom, ONCE),))
+        """Return the numbers of an atom."""
+        alone = mono_of(atom)
         if self.ctx.recipes.get((alone, layout)) is not None and len(self.memo) < 200:
             return self.made(alone, layout)  # type: ignore[no-any-return]
         match atom:
@@ -161,7 +161,7 @@ class World:
                 return Array((), [(math.prod(shape) if axis is None else shape[axis]) - less])
             case Stat():
                 return self._stat(atom)
-            case Apply(name="item", args=(Mono(), Cut())) if (key := _whole(atom)) in self.turns:
+            case Apply(name="item", args=(Mono(), Cut())) if (key := _whole_of(atom)) in self.turns:
                 return self.turns[key]
             case Apply(name="item", args=(Mono() as whole, int(at))):
                 found = self.made(whole, layout)
@@ -169,7 +169,7 @@ class World:
         return self._around(atom, layout)
 
     def _around(self, atom: Atom, layout: Layout) -> Array:
-        """The numbers of what is made of a product."""
+        """Return the numbers of an atom that wraps a product."""
         match atom:
             case Centred(base=base, stat=stat):
                 inner = self.of_mono(base, layout)
@@ -186,7 +186,7 @@ class World:
         raise Unmeasured
 
     def _shape(self, atom: Input) -> tuple[int, ...]:
-        dims = self.ctx.shapes.held.get((Mono(1.0, (Factor(atom, ONCE),)), ()))
+        dims = self.ctx.shapes.held.get((mono_of(atom), ()))
         rank = None if dims is None else self.ctx.shapes.rank(dims)
         shape = self.sizes[self.rank if rank is None else rank]
         self.inputs[atom] = shape
@@ -199,10 +199,10 @@ class World:
         if not atom.name or atom.axis != "last":
             raise Unmeasured
         alone = atom.shape is None or len(atom.shape) == 1
-        shape = [self.sizes[1][0]] if alone else [self._whole(length) for length in atom.shape or ()]
+        shape = [self.sizes[1][0]] if alone else [self._integer(length) for length in atom.shape or ()]
         return pointwise(abs, _random(f"{atom.name} {self.sizes[1]}", tuple(shape)))
 
-    def _whole(self, length: Mono | None) -> int:
+    def _integer(self, length: Mono | None) -> int:
         if length is None:
             raise Unmeasured
         (found,) = self.of_mono(self.ctx.shapes.find(length), ()).data
@@ -211,10 +211,10 @@ class World:
         return int(found)
 
     def _number(self, atom: Scalar) -> float:
-        """Of what is as long as an axis, its length; else some number, another one in each size."""
-        shapes, alone = self.ctx.shapes, Mono(1.0, (Factor(replace(atom, less=False), ONCE),))
+        """Return the length of the axis that the scalar is known to equal, else an arbitrary number for its name."""
+        shapes, alone = self.ctx.shapes, mono_of(replace(atom, less=False))
         for one, lengths in self.inputs.items():
-            dims = shapes.held.get((Mono(1.0, (Factor(one, ONCE),)), ()))
+            dims = shapes.held.get((mono_of(one), ()))
             for i in range(-len(lengths), 0) if dims is not None else ():
                 if shapes.equal(alone, shapes.axis(dims, i)):  # type: ignore[arg-type]
                     return lengths[i]
@@ -238,18 +238,18 @@ def _random(seed: str, shape: tuple[int, ...]) -> Array:
     return arrays.array(shape, (chance.uniform(0.3, 1.7) * chance.choice((-1, 1)) for _ in range(math.prod(shape))))
 
 
-def _small(whole: int) -> int:
-    """What may be a length or a count of something that is made."""
+def _checked_length(whole: int) -> int:
+    """Return an integer that is small enough to be the length of an axis; raise `Unmeasured` for a larger one."""
     if abs(whole) > arrays.MOST:
         raise Unmeasured
     return whole
 
 
-# --- what went in ----------------------------------------------------------------------------------------------------
+# --- inputs ----------------------------------------------------------------------------------------------------------
 
 
 def leaves(ctx: Context, value: Product) -> list[Product]:
-    """The tensors that are followed, of which it was made."""
+    """Return the tensors with a known product from which a value was computed; raise `Unmeasured` if one is unknown."""
     found: dict[Mono, Product] = {}
     waiting: list[Value] = [value]
     done: set[Key] = set()
@@ -265,7 +265,7 @@ def leaves(ctx: Context, value: Product) -> list[Product]:
         if recipe is not None:
             waiting += [v for _, v in recipe.given]
             continue
-        one = replace(one, shape=None)  # which may be another path's
+        one = replace(one, shape=None)  # its shape may come from another path
         if not is_unclear(one):
             for part in _with_axes(one):
                 found.setdefault(part.mono, part)
@@ -275,12 +275,12 @@ def leaves(ctx: Context, value: Product) -> list[Product]:
 
 
 def worlds(ctx: Context) -> list[World]:
-    """Numbers in each size."""
+    """Return an evaluation with numbers for each size of the inputs."""
     return [World(ctx, size, SUPPOSED) for size in range(len(_SIZES))]
 
 
 def as_length(ctx: Context, seen: Sequence[World], of: Product, found: Sequence[Value]) -> Value | None:
-    """The axis of a tensor that is as long as a number in each world."""
+    """Return the length of the tensor's axis that equals the found number in each world; None if there is none."""
     numbers = [v.number if isinstance(v, Product) else None for v in found]
     shapes = [w.made(of.mono, of.layout).shape for w in seen]
     rank = len(shapes[0])
@@ -292,7 +292,7 @@ def as_length(ctx: Context, seen: Sequence[World], of: Product, found: Sequence[
 
 
 def parts(ctx: Context, value: Value) -> tuple[Value, ...] | None:
-    """What a tensor was taken apart into, or what became of each part; None unless there are as many in each size."""
+    """Return the parts of a tensor, or the items of a loop over them; None unless there are as many in each size."""
     try:
         counts = {len(w.value(value)) for w in worlds(ctx)} if isinstance(value, Product | Pieces) else set()
     except FAILS:
@@ -300,7 +300,7 @@ def parts(ctx: Context, value: Value) -> tuple[Value, ...] | None:
     if len(counts) != 1 or max(counts) > _MOST_PARTS or (isinstance(value, Product) and not value.tensor):
         return None
     if isinstance(value, Pieces):
-        wholes = _wholes(value.item)
+        wholes = _wholes_in(value.item)
         one = value.item if len(wholes) == 1 and isinstance(value.item, Product) else None
         return tuple(replace(one, mono=_of_part(one.mono, i)) for i in range(max(counts))) if one else None
     assert isinstance(value, Product)
@@ -312,12 +312,12 @@ _MOST_PARTS: Final = 8
 
 
 def _of_part(mono: Mono, at: int) -> Mono:
-    """The same of one part as of any."""
+    """Return the product of the part at index `at` for that of any part."""
     return Mono(mono.coef, tuple(replace(f, atom=_part_of(f.atom, at)) for f in mono.factors))
 
 
 def _part_of(atom: Atom, at: int) -> Atom:
-    key = _whole(atom) if isinstance(atom, Apply) and isinstance(atom.args[-1] if atom.args else None, Cut) else None
+    key = _whole_of(atom) if isinstance(atom, Apply) and isinstance(atom.args[-1] if atom.args else None, Cut) else None
     if key is not None and isinstance(atom, Apply):
         return replace(atom, args=(key[0], at))
     inner = {f.name: v for f in fields(atom) if isinstance(v := getattr(atom, f.name), Mono)}
@@ -325,7 +325,7 @@ def _part_of(atom: Atom, at: int) -> Atom:
 
 
 def inside(value: Value) -> tuple[Value, ...]:
-    """The value, and what it holds."""
+    """Return the value and, recursively, the items of a tuple or of a loop."""
     if isinstance(value, Tup | Pieces):
         items = value.items if isinstance(value, Tup) else (value.item,)
         return (value, *(one for item in items for one in inside(item)))
@@ -337,7 +337,7 @@ def _atom(u: Product) -> Atom | None:
 
 
 def _parts(ctx: Context, value: Product) -> Iterator[Product]:
-    """The factors of what is partly followed."""
+    """Yield the tensors in the factors of a value; raise `Unmeasured` if a factor is unknown."""
     for f in value.mono.factors:
         alone = Mono(1.0, (replace(f, power=ONCE),))
         inner = f.atom.base if isinstance(f.atom, Centred) else getattr(f.atom, "inner", None)
@@ -345,7 +345,7 @@ def _parts(ctx: Context, value: Product) -> Iterator[Product]:
             yield replace(value, mono=alone)
         elif is_clear(f.atom) and (not value.layout or isinstance(f.atom, Param | Size | Scalar | Stat)):
             yield replace(value, mono=Mono(1.0, (f,)), layout=())
-        elif isinstance(f.atom, Apply) and (key := _whole(f.atom)) is not None:
+        elif isinstance(f.atom, Apply) and (key := _whole_of(f.atom)) is not None:
             yield replace(value, mono=key[0], layout=key[1])
         elif isinstance(inner, Mono):
             yield replace(value, mono=inner, layout=f.atom.layout if isinstance(f.atom, Stat) else value.layout)
@@ -354,7 +354,7 @@ def _parts(ctx: Context, value: Product) -> Iterator[Product]:
 
 
 def numbers_in(ctx: Context, value: Product) -> list[Product]:
-    """The numbers that went in, such as eps, also as what a tensor was filled with."""
+    """Return the scalars such as eps from which a value was computed, also those with which a tensor was filled."""
     found: dict[Mono, Product] = {}
     waiting: list[Value] = [value]
     done: set[object] = set()
@@ -375,7 +375,7 @@ def numbers_in(ctx: Context, value: Product) -> list[Product]:
 
 
 def _with_axes(u: Product) -> Iterator[Product]:
-    """A tensor that depends on data or is the module's own; of a statistic, also with the axes that it lost."""
+    """Yield a tensor, by factors if it has a statistic, unless it is a constant; statistics also with keepdim."""
     bearing = [f for f in u.mono.factors if bears_stat(f.atom)]
     if bearing and len(bearing) < len(u.mono.factors):
         for f in u.mono.factors:
@@ -389,24 +389,24 @@ def _with_axes(u: Product) -> Iterator[Product]:
         yield replace(u, mono=kept, shape=None)
 
 
-def _whole(atom: Apply) -> Key | None:
-    """What a part was cut out of."""
+def _whole_of(atom: Apply) -> Key | None:
+    """Return the tensor of which an atom is a part; None if the atom is no part."""
     if atom.name != "item" or len(atom.args) != 2 or not isinstance(atom.args[0], Mono):
         return None
     whole, cut = atom.args
     if not isinstance(cut, Cut):
         return whole, ()  # type: ignore[return-value]
     apart = Apply(str(cut.into[0]), (whole, cut)) if cut.into else None
-    return (whole if apart is None else Mono(1.0, (Factor(apart, ONCE),))), cut.layout  # type: ignore[return-value]
+    return (whole if apart is None else mono_of(apart)), cut.layout  # type: ignore[return-value]
 
 
-def _wholes(item: Value) -> set[Key]:
-    """All that is taken apart in it."""
+def _wholes_in(item: Value) -> set[Key]:
+    """Return the tensors whose parts occur in a loop's item."""
     if isinstance(item, Tup):
-        return {key for one in item.items for key in _wholes(one)}
+        return {key for one in item.items for key in _wholes_in(one)}
     atoms = atoms_of(item.mono) if isinstance(item, Product) else ()
     parts = [a for a in atoms if isinstance(a, Apply) and a.name == "item" and isinstance(a.args[-1], Cut)]
-    return {key for a in parts if (key := _whole(a)) is not None}
+    return {key for a in parts if (key := _whole_of(a)) is not None}
 
 
 def is_unclear(value: Product) -> bool:

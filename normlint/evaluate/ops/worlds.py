@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import random
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -71,6 +72,9 @@ class Recipe:
 
 
 # --- numbers for values ----------------------------------------------------------------------------------------------
+
+
+_WITH_EPS: Final[dict[str, Callable[..., Any]]] = {"add": operator.add, "subtract": operator.sub, "clamp": max}
 
 
 class World:
@@ -176,7 +180,7 @@ class World:
                 return pointwise(float.__sub__, inner, self.atom(replace(stat, reduce="mean"), layout))
             case Plus(inner=inner, eps=eps, how=how):
                 both = self.of_mono(inner, layout), self.of_mono(eps, ())
-                return pointwise((lambda x, e: x + e) if how == "add" else max, *both)
+                return pointwise(_WITH_EPS[how], *both)
             case Offset(constant=constant, inner=inner):
                 return pointwise(lambda x: constant + x, self.of_mono(inner, layout))
             case Shifted(inner=inner, bias=bias):

@@ -313,4 +313,67 @@ $INIT
         return self.weight * x.to(input_dtype)
 """
     ),
+    "the statistic deleted once it is used": Layout(
+        """
+def rms_norm(x, w, eps=1e-6):
+    h = {up:x}
+    scale = {inv:h|eps}
+    y = h * scale
+    del h, scale
+    return {down:y|x} * w
+""",
+        FUNCTION,
+    ),
+    "a loop that runs once": Layout(
+        """
+def rms_norm(x, w, eps=1e-6):
+    h, done = {up:x}, False
+    while not done:
+        h, done = {norm:h|eps}, True
+    return {down:h|x} * w
+""",
+        FUNCTION,
+    ),
+    "asserts between the steps": Layout(
+        """
+def rms_norm(x, w, eps=1e-6):
+    assert 0 < eps < 1, f"eps is {eps}"
+    h = {up:x}
+    assert h.shape == x.shape, (
+        "rows"
+    )
+    return {down:{norm:h|eps}|x} * w
+""",
+        FUNCTION,
+    ),
+    "try, except and else": Layout(
+        """
+def rms_norm(x, w, eps=1e-6):
+    try:
+        eps = float(eps)
+    except ValueError:
+        raise TypeError("eps") from None
+    else:
+        h = {up:x}
+        y = {norm:h|eps}
+    return {down:y|x} * w
+""",
+        FUNCTION,
+    ),
+    "a dictionary of norms by name": Layout(
+        """
+def rms_norms(xs, w, eps=1e-6):
+    wide = {name: {up:x} for name, x in xs.items()}
+    return {name: {down:{norm:wide[name]|eps}|x} * w for name, x in xs.items()}
+""",
+        'rms_norms({"q": x}, w)["q"]',
+    ),
+    "one of a tuple": Layout(
+        """
+def rms_norm(x, w, eps=1e-6):
+    h = {up:x}
+    return ({down:{norm:h|eps}|x} * w, None)[0]
+""",
+        FUNCTION,
+    ),
 }

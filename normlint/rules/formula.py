@@ -349,10 +349,10 @@ def _starts_inverted(g: Gain) -> bool:
 
 
 def _starts_right(norm: Norm, gain: Gain) -> bool:
-    """Return whether the gain is applied well on a path, or on none that the constructor's own defaults take."""
+    """Return whether the gain is applied well on a path, of those alone that the constructor's own defaults take."""
     usual = (c for c in norm.judged if not any((name, not taken) in norm.owner.flags for name, taken in c.tests))
-    same = _of_same_gain(usual, gain)
-    return not same or not all(map(_starts_wrong, same))
+    same = _of_same_gain(usual, gain) or _of_same_gain(norm.judged, gain)
+    return not all(map(_starts_wrong, same))
 
 
 def _of_same_gain(paths: Iterable[Computation], gain: Gain) -> list[Gain]:

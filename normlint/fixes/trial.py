@@ -114,8 +114,16 @@ class Trial:
     def passes(self, edits: tuple[Edit, ...], left: int = 0) -> bool:
         """Does the rule say no more of the norm after the edits than is `left`, and no rule more of any norm?"""
         fixed = self.fixed(edits)
-        silent = fixed is not None and _alike(self, fixed) and list(reported(fixed)).count(self.code) <= left
-        return silent and not self._read(edits).new
+        if fixed is None or not _alike(self, fixed) or list(reported(fixed)).count(self.code) > left:
+            return False
+        read = self._read(edits)
+        own = next(one for span, one in read.before if (span, one.qualname) == (self.norm.span, self.norm.qualname))
+        return not read.new and self._beside(fixed, read.after) <= self._beside(own, read.before)
+
+    def _beside(self, norm: Norm, found: _Norms) -> int:
+        """Return how often the rule speaks of other norms of the same name, such as those of other branches."""
+        beside = (one for _, one in found if one.qualname == norm.qualname and one is not norm)
+        return sum(list(reported(one)).count(self.code) for one in beside)
 
     def helps(self, edits: tuple[Edit, ...], finding: Finding) -> bool:
         """Is the finding gone from its place, or the norm no norm of the text's own any more?

@@ -207,8 +207,10 @@ def along_features(c: Computation, i: int) -> bool:
     param = c.gains[i].param
     if param.shape is None and param.role == "parameter" and not param.maker:
         return False  # made by something that isn't read
+    if param.shape is not None and all(n == Mono(1.0) for n in param.shape):
+        return False  # one number, which lies along no axis
     ahead = param.shape[:-1] if param.shape else ()
-    return param.shape != () and param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
+    return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
 
 
 def misses_features(stat: Stat) -> bool:

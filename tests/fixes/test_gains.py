@@ -17,6 +17,21 @@ STAYS = {
             "dim, eps", "config, eps"
         ),
     ),
+    "a gain that 1 is added to on one way and not on the other": (
+        "NRM406",
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            forward=(
+                "if self.training:",
+                "    h = x.float()",
+                f"    {NORM}",
+                "    return ((1 + self.weight) * h).type_as(x)",
+                "h = x.float() + 1",
+                NORM,
+                "return (h * self.weight).type_as(x), x",
+            ),
+        ),
+    ),
     "one number beside a norm of channels, where one for each would have to lie along them": (
         "NRM504",
         made(

@@ -43,6 +43,14 @@ MEANT: dict[str, tuple[str, dict[str, Any]]] = {
         {"offset": 1.0},
     ),
     "a gain that is never applied": (norm_class(PLAIN.replace(" * self.weight", "")), {"gain": "weight"}),
+    "a method beside forward, whose gain forward applies": (
+        norm_class("return self._norm(x) * self.weight").replace(
+            "    def forward",
+            f"    def inverse(self, x):\n        return torch.rsqrt({MS} + self.eps)\n\n    def forward",
+        )
+        + f"\n\n    def _norm(self, x):\n        return x * torch.rsqrt({MS} + self.eps)\n",
+        {"gain": ""},
+    ),
     "a gain that is no parameter": (
         norm_class(PLAIN).replace("nn.Parameter(torch.ones(dim))", "torch.ones(dim)"),
         {"gain": "weight"},

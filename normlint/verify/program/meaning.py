@@ -253,7 +253,8 @@ def _gains(norm: Norm) -> Iterator[str]:
     yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)
     yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
     yield from _passed(norm, (atom for c in norm.computations for atom in c.others))
-    if norm.owner.passes or all(_is_bare(c) for c in norm.computations):
+    called = norm.qualname.rpartition(".")[2].startswith(("forward", "__call__"))  # other methods are parts of these
+    if norm.owner.passes or (called and all(_is_bare(c) for c in norm.computations)):
         yield from (p.name for p in norm.owner.params if p.name in _GAINS and p.role == "parameter")
 
 

@@ -47,7 +47,8 @@ def _touch(start: int, end: int, other: int, last: int) -> bool:
 
 def entangled(text: str, one: Sequence[Edit], two: Sequence[Edit]) -> bool:
     """Return whether one adds or takes away an assignment to a name that the other writes."""
-    return any(_bound(text, a) & {w for edit in b for w in _WORD.findall(edit.text)} for a, b in ((one, two), (two, one)))
+    pairs = ((one, two), (two, one))
+    return any(_bound(text, a) & {word for edit in b for word in _WORD.findall(edit.text)} for a, b in pairs)
 
 
 def _bound(text: str, edits: Sequence[Edit]) -> set[str]:

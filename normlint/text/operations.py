@@ -66,8 +66,8 @@ CLASSES: Final[dict[str, str]] = {
     """,
     # the same elements as they are
     "same": """
-        contiguous clone alias cuda cpu requires_grad requires_grad_ pin_memory retain_grad xpu ipu mtia share_memory train eval
-        conj conj_physical real resolve_conj resolve_neg to_dense coalesce as_subclass positive dequantize
+        contiguous clone alias cuda cpu requires_grad requires_grad_ pin_memory retain_grad xpu ipu mtia share_memory
+        train eval conj conj_physical real resolve_conj resolve_neg to_dense coalesce as_subclass positive dequantize
     """,
     # some of the elements, in another order, or those of several tensors together
     "selection": """

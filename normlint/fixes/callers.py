@@ -247,7 +247,6 @@ class Users:
 
 
 def _bound_name(node: ast.AST) -> str:
-    """Return the name that a definition binds."""
     if isinstance(node, ast.Assign):
         target = node.targets[0]
         return target.id if isinstance(target, ast.Name) else ""

@@ -178,7 +178,6 @@ def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
 
 
 def _may_be_none(document: Document, source: Source) -> bool:
-    """Return whether the parameter of this name may be None, so that it can't be added."""
     holder = constructor(source.holder) if isinstance(source.holder, cst.ClassDef) else source.holder
     return holder is not None and optional(document, holder, source.name)
 

@@ -93,12 +93,11 @@ def stores(document: Document, cls: cst.ClassDef, name: str) -> list[Value]:
     for one in lineage(document, cls):
         nodes = (n for n in document.below(one, cst.Attribute) if n.attr.value == name)
         found += [value for n in nodes for value in given(document, n)]
-        found += [value for own, value in _constants(one) if own == name]
+        found += [value for own, value in _class_constants(one) if own == name]
     return found
 
 
-def _constants(cls: cst.ClassDef) -> Iterator[tuple[str, Value]]:
-    """Yield the names assigned in the class body, with their values."""
+def _class_constants(cls: cst.ClassDef) -> Iterator[tuple[str, Value]]:
     for stmt in (s for line in cls.body.body if isinstance(line, cst.SimpleStatementLine) for s in line.body):
         if isinstance(stmt, cst.Assign | cst.AnnAssign) and stmt.value is not None:  # else only declared
             yield from ((name, stmt.value) for name in names_of(stmt))
@@ -129,7 +128,7 @@ def optional(document: Document, scope: Scope, name: str) -> bool:
 def _attributes(tree: Tree, cls: cst.ClassDef) -> set[str]:
     document, family = tree.document, lineage(tree.document, cls)
     names = {n.attr.value for one in family for n in document.below(one, cst.Attribute) if given(document, n)}
-    names |= {name for one in family for name, _ in _constants(one)}
+    names |= {name for one in family for name, _ in _class_constants(one)}
     values = {name: stores(document, cls, name) for name in names if is_eps(name)}
     numbers = {name: [number(one) for v in several for one in origin(tree, v)] for name, several in values.items()}
     inherited = {"eps"} if any(last_name(b.value) in _KEEP_EPS for one in family for b in one.bases) else set()
@@ -137,7 +136,6 @@ def _attributes(tree: Tree, cls: cst.ClassDef) -> set[str]:
 
 
 def _module_values(tree: Tree) -> dict[str, list[ast.expr]]:
-    """Return the values that the module's top level gives to each name."""
     found: dict[str, list[ast.expr]] = {}
     for stmt in tree.root.body:
         targets = stmt.targets if isinstance(stmt, ast.Assign) else [getattr(stmt, "target", None)]

@@ -37,7 +37,7 @@ def over_last_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | 
 def keep_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
     """Keep the reduced axis."""
     axes = stat.axes
-    if any(one.keepdim for one in _stats(norm) if one.span == stat.span):
+    if any(one.keepdim for one in _all_stats(norm) if one.span == stat.span):
         return None  # one use restores the axis itself
     losing = [t for t in stats_of(c) if t.axes == axes and not t.keepdim]
     return _rewritten(norm, "NRM102", losing, tree, axes[0] if isinstance(axes, tuple) and len(axes) == 1 else None)
@@ -45,7 +45,7 @@ def keep_axis(norm: Norm, c: Computation, stat: Stat, tree: Tree) -> Fix | None:
 
 def along_gain(norm: Norm, tree: Tree) -> Fix | None:
     """Reduce over the last axis, along which the gain lies, instead of other axes."""
-    found = {stat.span: stat for stat in _stats(norm)}
+    found = {stat.span: stat for stat in _all_stats(norm)}
     wrong = [stat for stat in found.values() if isinstance(stat.axes, tuple) and stat.axes != (-1,)]
     calls = [Reduction.of(tree.document, tree.document.at(stat.span)) for stat in wrong]
     plain = all(call is not None and axis_of(call.value("dim")) for call in calls)
@@ -63,9 +63,6 @@ def other_axis(norm: Norm, c: Computation, off: Stat, tree: Tree) -> Fix | None:
     if c.placing.along_gain is None or not isinstance(right, tuple) or len(right) != 1:
         return None
     return _rewritten(norm, "NRM103", [off], tree, right[0])
-
-
-# --- conditions ------------------------------------------------------------------------------------------------------
 
 
 def takes_axis(norm: Norm, call: Reduction) -> bool:
@@ -86,8 +83,7 @@ def features_last(norm: Norm) -> bool:
     return all(p.axis == "last" and (p.shape is None or len(p.shape) <= 1) for p in gains)
 
 
-def _stats(norm: Norm) -> Iterator[Stat]:
-    """Yield the statistics and centres of all computations of a norm."""
+def _all_stats(norm: Norm) -> Iterator[Stat]:
     return (stat for c in norm.computations for stat in stats_of(c))
 
 
@@ -96,9 +92,6 @@ def _lengths(norm: Norm, stat: Stat, document: Document) -> Changes:
     counts = (n for c in norm.computations if c.statistic.span == stat.span for n in c.counts)
     sizes = (span for n in counts if n.of_features and n.text.startswith("size ") for span in n.operands)
     return {node: new for span in sizes for node, new in (to_last(document, document.at(span)) or {}).items()}
-
-
-# --- rewriting -------------------------------------------------------------------------------------------------------
 
 
 def _rewritten(norm: Norm, code: str, stats: list[Stat], tree: Tree, axis: int | None) -> Fix | None:

@@ -29,9 +29,6 @@ _OPERATORS: Final[dict[Any, tuple[str, int]]] = {
 }
 
 
-# --- a print ---------------------------------------------------------------------------------------------------------
-
-
 def without_print(span: Span, tree: Tree) -> Fix | None:
     """Remove a call of print; a block that would be empty gets `pass`."""
     document = tree.document
@@ -61,9 +58,6 @@ def _is_own(func: cst.BaseExpression) -> bool:
     if isinstance(func, cst.Attribute):
         return getattr(func.value, "value", "") in ("self", "cls")
     return isinstance(func, cst.Name) and func.value not in _PURE
-
-
-# --- in place --------------------------------------------------------------------------------------------------------
 
 
 def out_of_place(norm: Norm, span: Span, tree: Tree) -> Fix | None:

@@ -143,7 +143,6 @@ class Trial:
         return _counterpart(self.norm, read.before, read.after)
 
     def _read(self, edits: tuple[Edit, ...]) -> _Read:
-        """Return the norms around this norm and the edits, before and after the edits."""
         tree, place = self.tree, self.norm.main.statistic.span
         return tree.once((place, edits), lambda: _read(tree, (place, *(edit.span for edit in edits)), edits))
 

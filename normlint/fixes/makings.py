@@ -36,17 +36,17 @@ def fixed(text: str, called: Called, path: str = "", *, snippet: bool = False) -
     try:
         with kept():
             tree = Tree(with_line_feeds(text), snippet=snippet)
-            # a fix leaves fewer findings than before, and none that is new
             fixes = [(one, repair(tree) if repair else None) for one, repair in called.found]
-            was = _count_findings(tree.text, path) if any(fix for _, fix in fixes) else Counter()
+            # a fix must leave fewer findings than before, and none that is new
+            was = _counts(tree.text, path) if any(fix for _, fix in fixes) else Counter()
             made = [
-                (one, fix if fix and _count_findings(apply(tree.text, fix.edits), path) < was else None) for one, fix in fixes
+                (one, fix if fix and _counts(apply(tree.text, fix.edits), path) < was else None) for one, fix in fixes
             ]
             return tuple(replace(one, fix=fix) for one, fix in made)
     except (LimitReached, SyntaxError, ValueError, RecursionError, MemoryError):
         return tuple(one for one, _ in called.found)
 
 
-def _count_findings(text: str, path: str) -> Counter[tuple[str, str]]:
+def _counts(text: str, path: str) -> Counter[tuple[str, str]]:
     took(len(text) // STEP)
     return Counter((one.code, one.norm) for one, _ in read(text, path).found)

@@ -137,7 +137,5 @@ def _other_sizes(document: Document, maker: cst.Call) -> list[str]:
     calls = [n for n in document.below(document.scope(maker), cst.Call) if n is not maker]
     sized = [n.args for n in calls if called(n) in ("ones", "zeros", "empty")]
     sizes = [args[0].value for args in sized if sum(not a.keyword for a in args) == 1 and not args[0].star]
-    known = ((size, _sole(size)) for size in sizes)
-    return list(
-        dict.fromkeys(document.source(size) for size, sole in known if sole is not None and number(sole) is None)
-    )
+    named = [size for size in sizes if (sole := _sole(size)) is not None and number(sole) is None]
+    return list(dict.fromkeys(map(document.source, named)))

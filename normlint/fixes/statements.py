@@ -102,13 +102,12 @@ def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> It
     new = call.with_changes(func=call.func.with_changes(attr=cst.Name(plain)))
     message, target = f"Make a new tensor: `{plain}` for `{plain}_`", cst.AssignTarget(name)  # type: ignore[arg-type]
     back = _cast_back(document, name, new)
+    bound_again = isinstance(stmt, cst.Assign) and stmt.targets[0].target.deep_equals(name)
     if isinstance(stmt, cst.Expr):
         for change in (new, back) if _heads(call, stmt.value) else ():
             whole: Changes = {stmt: lambda now: cst.Assign([target], now.value, semicolon=now.semicolon), call: change}
             yield message if change is not new else f"Make a new tensor: `{document.source(name)} = …`", whole
-    elif (isinstance(stmt, cst.Assign) and stmt.targets[0].target.deep_equals(name)) or not _read_later(
-        document, stmt, name
-    ):
+    elif bound_again or not _read_later(document, stmt, name):
         yield message, {n.func: new.func for n in document.below(stmt, cst.Call) if n.deep_equals(call)}
         yield message, {call: back}
     elif isinstance(stmt, cst.Assign) and stmt.value is call:

@@ -69,7 +69,7 @@ class _Followed:
         The name of a returned value is empty if the value itself holds an edit or a step of the norm.
         """
         changed: set[str] = set()
-        norms: set[str] = set()  # what holds the norm, or what came of it
+        norms: set[str] = set()  # names of the norm's output and of what is computed from it
         back: dict[int | None, str] = {}
         statements = sorted((n for n in ast.walk(function) if isinstance(n, ast.stmt)), key=self._tree.span)
         took(len(statements))

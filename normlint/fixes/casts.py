@@ -130,7 +130,7 @@ def _cast(document: Document, c: Computation, node: cst.BaseExpression, suffix: 
     dtype, operand = dtypes.get(document.span(node)), receiver(document, node)
     own = isinstance(node, cst.Name) and suffix in (f".type_as({node.value})", f".to({node.value}.dtype)")
     if own or isinstance(document.parent(node), cst.Expr):
-        return {}  # changed in place, it has kept its dtype
+        return {}  # a change in place has kept the dtype
     if dtype is not None and dtype.wide and operand is not None:
         there = dtypes.get(document.span(operand)) is DType.INPUT
         return {node: lambda now: cast(now.func.value, "" if there else suffix)}
@@ -246,7 +246,7 @@ def upcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
 
 def _upcast(several: tuple[Computation, ...], tree: Tree, entry: Entry, more: Changes) -> Fix | None:
     document, up, first = tree.document, usual_upcast(tree), next(iter(entry.values()), None)
-    centred = all(c.statistic.spelled != VARIANCE_AS_DIFFERENCE for c in several)  # it is fixed first
+    centred = all(c.statistic.spelled != VARIANCE_AS_DIFFERENCE for c in several)  # NRM204 is fixed first
     if first is None or not centred or _COMPLEX.search(document.source(document.scope(first))):
         return None
     asked = any(c.possible <= HALVES for c in several)  # the code names a half dtype on this path, on purpose

@@ -161,7 +161,7 @@ def _use_source(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix
 
 
 def _with_usual_value(tree: Tree, norm: Norm, source: Source) -> Changes:
-    """Set an eps to the usual number where its own is out of range: nobody has used it, so nobody noticed."""
+    """Set an eps that is out of range to the usual number; as it was unused, nobody noticed its value."""
     holder = source.holder
     taking = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
     kept_there = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []

@@ -47,7 +47,7 @@ class _Unused:
 
     @property
     def applicability(self) -> Applicability:
-        """SAFE where applying a parameter with its first value changes nothing."""
+        """Return SAFE if applying the parameters with their first values changes nothing."""
         gain = self.gain is None or self.gain.init == "ones"
         bias = self.bias is None or self.bias.init == "zeros"
         return Applicability.SAFE if gain and bias else Applicability.UNSAFE
@@ -183,7 +183,7 @@ def _filled(document: Document, gain: Gain) -> list[cst.Call]:
 
 
 def _changed(tree: Tree, call: cst.Call, old: str) -> Changes:
-    """Give the call the other first value."""
+    """Replace the first value in the call by the other one, such as ones by zeros."""
     name = called(call)
     if name.startswith(old) and name in _OTHER:
         imported = isinstance(call.func, cst.Attribute) or spelled(tree, f"torch.{_OTHER[name]}")

@@ -112,7 +112,7 @@ def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
     if sole_reader(document, stmt) is not line or number(product.other) is not None:
         return {}
     inverse = rooted(tree, taken.base, "rsqrt")
-    if isinstance(whole, cst.Call) and called(whole).rstrip("_") == "sqrt":  # no power
+    if isinstance(whole, cst.Call) and called(whole).rstrip("_") == "sqrt":  # not v ** 0.5
         inverse = renamed(tree, whole, "rsqrt")
     word = f"inv_{name.value}" if _named_a_root(name) else name.value
     turn = turned(document, product, cst.Name(word))

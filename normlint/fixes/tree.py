@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 USUAL = frozenset(("torch", "F", "nn", "np", "math", "einops"))  # usual names of modules, for a text without imports
-LOOKS = frozenset("dtype device shape size dim ndim numel is_cuda requires_grad".split())  # no values are read
+# Attributes that read no values of a tensor.
+LOOKS = frozenset("dtype device shape size dim ndim numel is_cuda requires_grad".split())
 
 
 class Tree:

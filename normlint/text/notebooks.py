@@ -69,8 +69,8 @@ def python_of_cell(code: str) -> str:
         return _blank(code)
     if magic:
         end = code.find("\n", magic.end())
-        code = code if end < 0 else _blank(code[:end]) + code[end:]
-        code = _blank(code) if end < 0 else code
+        end = len(code) if end < 0 else end
+        code = _blank(code[:end]) + code[end:]
     return _without_magics(code)
 
 

@@ -7,6 +7,7 @@ in the finding's physical line, or in all lines of a multi-line string or of a l
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import field
 from typing import Final
 
@@ -64,8 +65,6 @@ def noqa_silences(line: str, code: str) -> bool:
 
 def unit_line(text: str, offset: int) -> int:
     """Return the line of an offset in the unit's text, counted from 1."""
-    from bisect import bisect_right
-
     return bisect_right(line_starts(text), offset)
 
 

@@ -1,4 +1,4 @@
-"""The floor of the fixes: from a finding and the syntax around it to the smallest edits that put the norm right."""
+"""Fixes: from a finding and the syntax around it to the smallest edits that put the norm right."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Wanted = Callable[[Finding], bool]
 
 
 def analyse(text: str, *, snippet: bool = False, wanted: Wanted | None = None) -> Analysis:
-    """What the rules find in one unit of Python, with fixes for the findings that are wanted, or for all."""
+    """Return the rules' findings in one unit of Python, with fixes for the wanted ones (None: for all)."""
     return rules.analyse(text, snippet=snippet, offer=partial(_offered, wanted))
 
 

@@ -1,4 +1,4 @@
-"""What a fix changes beside the norm: who else calls a function or reads a value, or gets it along with the norm."""
+"""Find what a fix changes besides the norm: other callers of a function and other readers of a changed value."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Assign | ast.AnnAssig
 
 
 def beside_norm(tree: Tree, edits: tuple[Edit, ...], norms: Collection[Norm]) -> str:
-    """What a fix changes that is more than the norm's, by name; nothing for most.
+    """Return the name of a value that a fix changes besides the norm's output; empty for most fixes.
 
-    It changes what it edits and all that is computed from that on the way to the norm, which must come out differently.
-    Whoever else reads that gets another value, or another dtype, than before.
+    An edit changes all that is computed from it on the way to the norm, which must come out differently. Any other
+    reader of these values gets another value or dtype than before.
     """
     return _Followed(tree, edits, norms).left()
 
 
 class _Part(NamedTuple):
-    """What a target is given by a statement, or a value that goes elsewhere; `at`: its place in a tuple."""
+    """A value in a statement and its target, if it has one; `at` is its index in a returned tuple."""
 
     target: Any
     value: ast.AST
@@ -46,10 +46,10 @@ class _Followed:
         self._edits = [edit.span.start for edit in edits]
         self._made = [span.start for norm, c in several for span in (norm.span, c.span, c.joined)]
         self._steps = [*self._made, *(span.start for span in steps), *(c.statistic.span.start for _, c in several)]
-        self._back: dict[ast.AST, set[int | None]] = {}  # by call: which of the values that come back
+        self._returned: dict[ast.AST, set[int | None]] = {}  # call → the indices of its changed results
 
     def left(self) -> str:
-        """The first value that others have as well."""
+        """Return the first changed value that is used elsewhere."""
         found = (self._tree.around(Span(at, at), _Function) for at in self._edits)
         waiting = list(dict.fromkeys(f for f in found if f is not None and self._has(f, self._steps)))
         for function in waiting:
@@ -58,15 +58,18 @@ class _Followed:
             lost = next(filter(None, back.values()), "") if not calls else ""
             if left or lost:
                 return left or lost
-            self._back |= {call: set(back) for call in calls}
+            self._returned |= {call: set(back) for call in calls}
             homes = (self._tree.holder(call, _Function) for call in calls)
             waiting += [home for home in dict.fromkeys(homes) if home is not None and home not in waiting]
         return ""
 
     def _follow(self, function: ast.AST) -> tuple[str, dict[int | None, str]]:
-        """What leaves a function; and what it gives back, by place: what nobody has to know is called nothing."""
+        """Return the changed value that leaves a function otherwise, and the names of those it returns, by index.
+
+        The name of a returned value is empty if the value itself holds an edit or a step of the norm.
+        """
         changed: set[str] = set()
-        norms: set[str] = set()  # what holds the norm, or what came of it
+        norms: set[str] = set()  # names of the norm's output and of what is computed from it
         back: dict[int | None, str] = {}
         statements = sorted((n for n in ast.walk(function) if isinstance(n, ast.stmt)), key=self._tree.span)
         took(len(statements))
@@ -86,7 +89,7 @@ class _Followed:
         return "", back
 
     def _read_elsewhere(self, function: ast.AST, stmt: ast.stmt) -> set[str]:
-        """Names that outlive the function, and those that a function inside reads that stands above the statement."""
+        """Return global and nonlocal names, and those read in inner functions defined above the statement."""
         found = {name for n in ast.walk(function) if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
         inner = (n for n in ast.walk(function) if isinstance(n, _Function | ast.Lambda) and n is not function)
         for one in inner:
@@ -96,16 +99,16 @@ class _Followed:
         return found
 
     def _changed(self, part: _Part, changed: Collection[str], *, edited: bool) -> str:
-        """A name in it whose value is another one than before."""
+        """Return the source of a changed value inside the part, or nothing."""
         for node in ast.walk(part.value):
-            several = self._back.get(node, ())
+            several = self._returned.get(node, ())
             if part.at in several or None in several or (several and node is not part.value):
                 return self._tree.source(node)
         edited = edited and self._has(part.value, self._edits)
         return self._read(part.value, changed) or ("what is edited" if edited else "")
 
     def _read(self, value: ast.AST, names: Collection[str]) -> str:
-        """The first of these names that is read in it, and not only looked at."""
+        """Return the first of these names whose value is read in it, not only its dtype or shape."""
         for node in ast.walk(value):
             holder = self._tree.parent(node)
             looked = isinstance(holder, ast.Attribute) and holder.attr in LOOKS
@@ -119,11 +122,11 @@ class _Followed:
 
 
 def _parts(stmt: ast.stmt) -> Iterator[_Part]:
-    """The values in a statement and where they go; those of the statements in it are their own."""
+    """Yield the values in a statement with their targets, without those of nested statements."""
     match stmt:
         case ast.Assign(targets=targets, value=value):
             for target in targets:
-                yield from _paired(target, value, stmt)
+                yield from _of_targets(target, value, stmt)
         case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
             yield _Part(target, stmt)
         case ast.Return(value=ast.Tuple(elts=values) | ast.List(elts=values) | ast.Dict(values=values)):
@@ -137,8 +140,8 @@ def _parts(stmt: ast.stmt) -> Iterator[_Part]:
             yield _Part(None, stmt)
 
 
-def _paired(target: ast.expr, value: ast.expr, stmt: ast.stmt) -> Iterator[_Part]:
-    """Each name of a tuple with what it is given."""
+def _of_targets(target: ast.expr, value: ast.expr, stmt: ast.stmt) -> Iterator[_Part]:
+    """Yield each name of a tuple with its value."""
     if not isinstance(target, ast.Tuple | ast.List):
         yield _Part(target, stmt)
         return
@@ -147,9 +150,9 @@ def _paired(target: ast.expr, value: ast.expr, stmt: ast.stmt) -> Iterator[_Part
 
 
 def beside(tree: Tree, edits: tuple[Edit, ...], owners: Collection[str], norms: Collection[str]) -> str:
-    """What would change with the edits besides the norms of the `owners`; nothing for most.
+    """Return what the edits would change besides the norms of the `owners`; empty for most.
 
-    `norms`: what is a norm by itself, which whoever calls it is glad of if it is fixed on its own.
+    `norms`: functions that are norms by themselves; their callers want them fixed.
     """
     users = users_in(tree)
     homes = {home for edit in edits if (home := users.home(edit.span)) is not None}
@@ -169,7 +172,7 @@ def _owned(name: str, owners: Collection[str]) -> bool:
 
 
 def users_in(tree: Tree) -> Users:
-    """The definitions of the text, looked up once."""
+    """Return the definitions of the text, collected once."""
     return tree.once(Users, lambda: Users(tree))
 
 
@@ -187,17 +190,17 @@ class Users:
                 self._names.setdefault(node.id if isinstance(node, ast.Name) else node.attr, []).append(node)
 
     def home(self, span: Span) -> _Definition | None:
-        """The function that the place is in, or the statement that gives a constant or a lambda its name."""
+        """Return the function around the span, or the assignment that names a constant or a lambda there."""
         found = self._tree.around(span, _Function) or self._tree.around(span, _Given)
-        return found if found is not None and _called(found) not in ("", "__init__") else None
+        return found if found is not None and _bound_name(found) not in ("", "__init__") else None
 
     def name(self, node: ast.AST) -> str:
-        """The dotted path of a definition."""
+        """Return the dotted path of a definition."""
         above = [n.name for n in self._tree.above(node) if isinstance(n, ast.ClassDef | ast.FunctionDef)]
-        return ".".join((*above[::-1], _called(node)))
+        return ".".join((*above[::-1], _bound_name(node)))
 
     def other(self, home: _Definition, owners: Collection[str], seen: frozenset[ast.AST] = frozenset()) -> str:
-        """A user of the definition that is no part of the owners' norms."""
+        """Return the name of a user of the definition that is no part of the owners' norms."""
         for name, user in self._users_of(home):
             if _owned(name, owners) or user in seen:
                 continue
@@ -208,21 +211,21 @@ class Users:
         return ""
 
     def calls(self, home: _Definition) -> list[ast.Call]:
-        """Where a definition of the text is called."""
+        """Return the calls of a definition in the text."""
         holder = self._tree.parent(home)
-        named = (node for node in self._names.get(_called(home), ()) if self._means(node, holder))
+        named = (node for node in self._names.get(_bound_name(home), ()) if self._refers_to(node, holder))
         return [call for node in named if isinstance(call := self._tree.parent(node), ast.Call) and call.func is node]
 
     def _users_of(self, home: _Definition) -> Iterator[tuple[str, _Definition | None]]:
-        """What calls a definition of the text or hands it on, by name: functions, and lines outside of them."""
-        name, holder = _called(home), self._tree.parent(home)
+        """Yield the functions and top-level lines that call the definition or pass it on, with their names."""
+        name, holder = _bound_name(home), self._tree.parent(home)
         for node in self._names.get(name, ()):
-            if self._means(node, holder) and home not in (above := list(self._tree.above(node))):
+            if self._refers_to(node, holder) and home not in (above := list(self._tree.above(node))):
                 outer = next((n for n in above if isinstance(n, _Function)), None)
                 yield (self.name(outer), outer) if outer else (f"line {node.lineno}", None)
 
-    def _means(self, node: ast.Name | ast.Attribute, holder: ast.AST | None) -> bool:
-        """May the name stand for the definition?"""
+    def _refers_to(self, node: ast.Name | ast.Attribute, holder: ast.AST | None) -> bool:
+        """Return whether the name may refer to the definition that stands in `holder`."""
         if isinstance(node, ast.Name):
             return not isinstance(holder, ast.ClassDef) and not self._shadowed(node)
         if not isinstance(holder, ast.ClassDef):
@@ -243,8 +246,7 @@ class Users:
         return [cls, *(one for base in own if depth for one in self._lineage(base, depth - 1))]
 
 
-def _called(node: ast.AST) -> str:
-    """The name that a definition binds."""
+def _bound_name(node: ast.AST) -> str:
     if isinstance(node, ast.Assign):
         target = node.targets[0]
         return target.id if isinstance(target, ast.Name) else ""

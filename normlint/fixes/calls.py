@@ -1,4 +1,4 @@
-"""A reduction as it is called: its arguments by parameter, and new ones in the spelling that the file uses."""
+"""Read and change the arguments of calls, of reductions above all, in the spelling that the file uses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Reduction:
 
     @staticmethod
     def of(document: Document, node: cst.CSTNode | None) -> Reduction | None:
-        """The call as a reduction, where its name and arguments are plain."""
+        """Return the call as a reduction, or None if its name or arguments aren't plain."""
         name = called(node)
         if not isinstance(node, cst.Call) or name not in PARAMETERS or any(a.star for a in node.args):
             return None
@@ -45,21 +45,21 @@ class Reduction:
         given = dict(zip(names, by_place, strict=False))
         given |= {_ALIASES.get(a.keyword.value, a.keyword.value): a for a in node.args if a.keyword is not None}
         by_flag = "unbiased" in names and "dim" in given and _flag(given["dim"].value) is not None
-        return None if by_flag else Reduction(document, node, name, method, given)  # x.var(False) has no place for axes
+        return None if by_flag else Reduction(document, node, name, method, given)  # in x.var(False) it is no axis
 
     @property
     def input(self) -> cst.BaseExpression | None:
-        """The tensor that is reduced."""
+        """Return the tensor that is reduced."""
         if self.method and isinstance(self.node.func, cst.Attribute):
             return self.node.func.value
         return self.value("input")
 
     def value(self, parameter: str) -> cst.BaseExpression | None:
-        """What is given for a parameter."""
+        """Return the argument for a parameter."""
         return self.given[parameter].value if parameter in self.given else None
 
     def over(self, axis: cst.BaseExpression | None, *, keep: bool) -> Changes:
-        """The reduction is over `axis`, or the one it has, which is kept."""
+        """Reduce over `axis` (None for the axis it has) and, if `keep`, keep that axis."""
         wanted = {"dim": axis, "keepdim": _TRUE if keep and "keepdim" in PARAMETERS[self.name] else None}
         given = {name: value for name, value in wanted.items() if value is not None}
         if _flag(self.value("keepdim")) is True:
@@ -73,20 +73,20 @@ class Reduction:
 
     @property
     def _by_place(self) -> bool:
-        """A new axis may come without its name: all in front of it do, and the call is a method's."""
+        """Return whether a method's arguments before the axis are given by place, so that the axis needs no name."""
         before = PARAMETERS[self.name][self.method : PARAMETERS[self.name].index("dim")]
         return self.method and not any(n not in self.given or self.given[n].keyword for n in before)
 
 
 def with_arguments(call: cst.Call, new: tuple[cst.Arg, ...], at: int) -> cst.Call:
-    """The call with new arguments in front of number `at`, spaced and broken into lines like the others."""
+    """Insert arguments into the call at index `at`, spaced and broken into lines like the others."""
     spaced = [a.equal for a in call.args if a.keyword]
     new = tuple(a.with_changes(equal=spaced[-1]) if a.keyword and spaced else a for a in new)
     return call.with_changes(args=_inserted(call.args, new, at, call.whitespace_before_args))
 
 
 def _inserted(items: Sequence[Any], new: Sequence[Any], at: int, before: Any) -> list[Any]:
-    """Arguments or parameters with new ones inserted at index `at`; `before`: the white space before the first one."""
+    """Insert arguments or parameters at index `at`; `before` is the white space before the first one."""
     plain, none = cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")), cst.SimpleWhitespace("")
     if at == 0:
         more = [one.with_changes(comma=plain) for one in new]
@@ -102,7 +102,7 @@ def _inserted(items: Sequence[Any], new: Sequence[Any], at: int, before: Any) ->
     if spread and not (isinstance(last, cst.Arg) and behind.first_line.comment):
         line = front.with_changes(first_line=cst.TrailingWhitespace(newline=front.first_line.newline), empty_lines=())
         several = [one.with_changes(comma=cst.Comma(whitespace_after=line)) for one in several]
-        own = line.with_changes(first_line=behind.first_line)  # with the comment behind the last one
+        own = line.with_changes(first_line=behind.first_line)  # keeps the comment behind the last one
         several[0] = several[0].with_changes(comma=cst.Comma(whitespace_after=own))
         behind = behind.with_changes(first_line=line.first_line)
     comma = last.comma.with_changes(whitespace_after=behind) if ended else last.comma
@@ -111,7 +111,7 @@ def _inserted(items: Sequence[Any], new: Sequence[Any], at: int, before: Any) ->
 
 
 def with_argument(call: cst.Call, name: str, text: str) -> Changes:
-    """One more argument, the last; nothing where it may be given already, out of sight."""
+    """Append an argument to the call; nothing if it may be given already by `*` or `**`."""
     if name and any(a.star for a in call.args):
         return {}
     new = argument(cst.parse_expression(text), name)
@@ -119,7 +119,7 @@ def with_argument(call: cst.Call, name: str, text: str) -> Changes:
 
 
 def with_parameter(function: cst.FunctionDef, name: str, value: str) -> Changes:
-    """One more parameter, the last, written as its neighbours are; `value`: its default."""
+    """Append a parameter with the default `value`, annotated if others are."""
     params = function.params
     group = "kwonly_params" if params.kwonly_params or isinstance(params.star_arg, cst.ParamStar) else "params"
     several = getattr(params, group)
@@ -131,7 +131,7 @@ def with_parameter(function: cst.FunctionDef, name: str, value: str) -> Changes:
 
 
 def operand_of(document: Document, call: cst.Call) -> Any:
-    """The tensor that an operation is about: `x` in `x.pow(2)` and in `torch.pow(x, 2)`."""
+    """Return the tensor of an operation: `x` in `x.pow(2)` and in `torch.pow(x, 2)`."""
     if isinstance(call.func, cst.Attribute) and not document.is_module(call.func.value):
         return call.func.value
     first = next((a for a in call.args if not a.keyword or a.keyword.value == "input"), None)
@@ -139,16 +139,16 @@ def operand_of(document: Document, call: cst.Call) -> Any:
 
 
 def without_keyword(name: str, call: cst.Call) -> cst.Call:
-    """The call without an argument that is given by this name."""
+    """Remove the keyword argument of this name from the call."""
     args = [a for a in call.args if not (a.keyword and a.keyword.value == name)]
     last = call.args[-1:]
-    if args and args[-1:] != last:  # it was the last: what stood behind it closes the list now
+    if args and args[-1:] != last:  # the last one is removed: keep what closes the list
         args[-1] = args[-1].with_changes(comma=last[0].comma, whitespace_after_arg=last[0].whitespace_after_arg)
     return call.with_changes(args=args)
 
 
 def argument_of(function: cst.FunctionDef, call: cst.Call, name: str) -> cst.BaseExpression | None:
-    """The argument that a call passes for a parameter; None where it isn't written out."""
+    """Return the argument that a call passes for a parameter; None where it isn't written out."""
     keyword = next((a.value for a in call.args if a.keyword and a.keyword.value == name), None)
     if keyword is not None or any(a.star for a in call.args):
         return keyword
@@ -159,17 +159,17 @@ def argument_of(function: cst.FunctionDef, call: cst.Call, name: str) -> cst.Bas
 
 
 def places(function: Scope) -> list[str]:
-    """The names of what a function takes by place, in order."""
+    """Return the names of a function's positional parameters, in order."""
     return [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
 
 
 def parameters(function: Scope) -> list[str]:
-    """The names of what a function takes by name, in order."""
+    """Return the names of all parameters of a function, in order, without `*args` and `**kwargs`."""
     return [*places(function), *(p.name.value for p in function.params.kwonly_params)]
 
 
 def bound_first(function: cst.FunctionDef, call: cst.Call) -> int:
-    """1 where the call binds the first parameter by the dot."""
+    """Return 1 if the call passes the first parameter by the dot of a method, else 0."""
     static = any(last_name(d.decorator) == "staticmethod" for d in function.decorators)
     names = places(function)
     return int(isinstance(call.func, cst.Attribute) and not static and names[:1] in (["self"], ["cls"]))
@@ -180,7 +180,7 @@ def _flag(value: cst.BaseExpression | None) -> bool | None:
 
 
 def axis_of(value: cst.BaseExpression | None) -> bool:
-    """An axis, or several, written out."""
+    """Return whether the value is an axis, or several, written as numbers."""
     if isinstance(value, cst.Tuple | cst.List):
         return all(number(e.value) is not None for e in value.elements)
     return number(value) is not None

@@ -1,4 +1,4 @@
-"""Repairs of NRM201 to NRM206: casts put in, taken out or moved: at what is squared, and around what comes out."""
+"""Build the fixes of NRM201 to NRM206: cast the input to fp32 before it is squared, and the output back."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.pieces import pieces
 
-# --- what is cast ----------------------------------------------------------------------------------------------------
+# --- the input -------------------------------------------------------------------------------------------------------
 
 
-# Where the input must be cast before it is reduced: what changes there, and what is cast in it. They are the same but
-# for a product of two equal names, which becomes a power.
+# Where to cast the input before it is reduced: the node to replace → the node to cast in it. They differ only for a
+# product of two equal names, which becomes a power.
 Entry = dict[cst.BaseExpression, cst.BaseExpression]
 
 
 def entry_of(document: Document, several: Iterable[Computation]) -> Entry:
-    """The places for these computations, as far as they are found."""
+    """Return the places where these computations take their input in, as far as they are found."""
     spans = dict.fromkeys((span, span in _squares(c)) for c in several for span in _spans(c))
     return {whole: node for span, square in spans for whole, node in _entered(document, document.at(span), square)}
 
 
 def _spans(c: Computation) -> list[Span]:
-    """What the centres and the statistic are taken of, as far as the one doesn't come from the other."""
+    """Return the spans of what the centres and the statistic are taken of, without those that depend on another one."""
     centres = [s for s in stats_of(c) if s.span != c.statistic.span]
     spans = [s.inner_span for s in centres if not s.accumulate.wide]
     own = [f.atom for f in c.statistic.inner.factors if isinstance(f.atom, Centred)]
@@ -62,7 +62,7 @@ def _squares(c: Computation) -> set[Span]:
 
 def _entered(document: Document, node: Any, square: bool) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
     if called(node) in ("einsum", "vecdot"):
-        several = [a.value for a in node.args if not a.star]  # all in one dtype, or torch refuses
+        several = [a.value for a in node.args if not a.star]  # torch requires one dtype
         yield from ((one, one) for one in several if not isinstance(one, cst.BaseString | cst.BaseNumber))
         return
     if square and isinstance(node, cst.BinaryOperation):
@@ -74,7 +74,7 @@ def _entered(document: Document, node: Any, square: bool) -> Iterator[tuple[cst.
 
 
 def casting(document: Document, entry: Entry, up: str) -> Changes:
-    """The input cast at each of these places."""
+    """Cast the input up at each of these places."""
     changes = Changes()
     for whole, node in entry.items():
         suffix = raising(document, node, up)
@@ -83,38 +83,38 @@ def casting(document: Document, entry: Entry, up: str) -> Changes:
 
 
 def shared_casts(c: Computation) -> list[Step]:
-    """Casts of the whole product, not of the statistic or the input alone."""
+    """Return the casts of the whole product, without those of the statistic or the input alone."""
     inputs = {s.span for s in c.input_steps}
     return [s for s in c.trail if s.op == "cast" and s.span in inputs]
 
 
 def inputs_of(c: Computation) -> tuple[str, ...]:
-    """What the input is called where it comes in."""
+    """Return the names of the input where it comes in."""
     return tuple(f.atom.name for f in c.input.factors if isinstance(f.atom, Input))
 
 
 def lacks(c: Computation) -> bool:
-    """With its statistic in fp32 the product would be, too, in a module of halves: nothing casts it back."""
+    """Return whether the product would stay in fp32 in a module of halves, because nothing casts it back."""
     casts = shared_casts(c)
     back_again = bool(casts) and not (casts[-1].dtype is not None and casts[-1].dtype.wide)
     return c.gain_may_be_half and not back_again
 
 
-# --- back ------------------------------------------------------------------------------------------------------------
+# --- the output ------------------------------------------------------------------------------------------------------
 
 
 def cast_back(
     document: Document, several: Iterable[Computation], entry: Entry | None = None, *, late: bool = False
 ) -> Changes | None:
-    """Each of these products cast back where it is made, or (`late`) given back; None where it isn't clear to what.
+    """Cast each of these products back where it is made, or (`late`) where it is returned.
 
-    The lines that this takes are among the changes.
+    None where it isn't clear to which dtype. The changes include the new lines that store the input's dtype.
     """
     changes, lines = Changes(), dict[tuple[cst.CSTNode, str], None]()
-    ways = [(c, _backwards(document, c, entry, late=late)) for c in several]
+    ways = [(c, _way_back(document, c, entry, late=late)) for c in several]
     made = {c.joined: way for c, way in ways if way is not None and document.span(way[0]).end <= c.joined.end}
     for c, its_own in ways:
-        way = made.get(c.joined, its_own)  # what is cast where it is made is cast on every path
+        way = made.get(c.joined, its_own)  # a cast where it is made covers every path
         if way is None:
             return None
         node, found = way
@@ -125,20 +125,20 @@ def cast_back(
 
 
 def _cast(document: Document, c: Computation, node: cst.BaseExpression, suffix: str) -> Changes:
-    """The node cast back; in place of a cast to fp32 that is its last step."""
+    """Cast the node back, in place of a cast to fp32 if that is its last step."""
     dtypes = {step.span: step.dtype for step in shared_casts(c)}
     dtype, operand = dtypes.get(document.span(node)), receiver(document, node)
     own = isinstance(node, cst.Name) and suffix in (f".type_as({node.value})", f".to({node.value}.dtype)")
     if own or isinstance(document.parent(node), cst.Expr):
-        return {}  # changed in place, it has kept its dtype
+        return {}  # a change in place has kept the dtype
     if dtype is not None and dtype.wide and operand is not None:
         there = dtypes.get(document.span(operand)) is DType.INPUT
         return {node: lambda now: cast(now.func.value, "" if there else suffix)}
-    return {node: lambda now: _but_for_first(now, _gains(c), suffix)}
+    return {node: lambda now: _cast_behind_gain(now, _plain_gain_names(c), suffix)}
 
 
-def _but_for_first(now: Any, names: set[str], suffix: str) -> cst.BaseExpression:
-    """`weight * (x * y).to(…)` of `weight * x * y`: a parameter in fp32 promotes it, as it does behind a cast back."""
+def _cast_behind_gain(now: Any, names: set[str], suffix: str) -> cst.BaseExpression:
+    """Turn `weight * x * y` into `weight * (x * y).to(…)`: a parameter in fp32 promotes it as behind a cast back."""
     first = now
     while operation(first) in ("mul", "div") and operation(getattr(first, "left", None)) in ("mul", "div"):
         first = first.left
@@ -149,27 +149,27 @@ def _but_for_first(now: Any, names: set[str], suffix: str) -> cst.BaseExpression
 
 
 def _tensors(node: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """What is cast of `y`, and of `(y, None) if more else y`."""
+    """Return the tensors to cast in a returned expression such as `y` or `(y, None) if more else y`."""
     branches = [node.body, node.orelse] if isinstance(node, cst.IfExp) else [node]
     several = [e.value for one in branches if isinstance(one, cst.Tuple) for e in one.elements]
     plain = [one for one in branches if not isinstance(one, cst.Tuple)]
     return [*plain, *(e for e in several if any(e.deep_equals(one) for one in plain))] if several else [node]
 
 
-def _backwards(
+def _way_back(
     document: Document, c: Computation, entry: Entry | None, *, late: bool
 ) -> tuple[cst.BaseExpression, Back] | None:
-    """What is cast back and how: in the function that makes the product, and where it takes no line of its own."""
+    """Return what to cast back and how: in the function that makes the product, if possible without a new line."""
     given, made = _exactly(document, c.span), _exactly(document, c.joined)
     if made is not None and not _half_there(document, c, made, entry):
         made = None
     joined = [f.atom for f in c.shift.factors] if c.shift else []
     mixed = made is not None and any(not isinstance(a, Input | Param) for a in c.others)
     if mixed or any(not isinstance(a, Param) for a in joined):
-        given = None  # another tensor or a residual joined: whose dtype counts isn't clear
+        given = None  # another tensor or a residual is added: it isn't clear whose dtype to take
     whole = given is not None and document.span(given).holds(c.joined)  # in one expression
     ways = [
-        (_but_for_gain(document, c, node), found)
+        (_without_parameters(document, c, node), found)
         for node in ((given, made) if late or whole else (made, given))
         if node is not None and (found := _cast_to_input(document, c, node, entry)) is not None
     ]
@@ -177,31 +177,30 @@ def _backwards(
 
 
 def _half_there(document: Document, c: Computation, made: cst.BaseExpression, entry: Entry | None) -> bool:
-    """What comes in where the product is made has the dtype that the caller's input has, unlike the statistic."""
+    """Return whether the input, where the product is made, still has the caller's dtype, unlike the statistic."""
     if entry is not None:
         return any(scope(document, n) is scope(document, made) for n in entry.values())
     wide = c.widened is not None or c.statistic.square.wide or c.statistic.accumulate.wide
     return wide and not any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in c.input_steps)
 
 
-def _gains(c: Computation) -> set[str]:
-    """What its gains are called, as far as they are multiplied as they are."""
+def _plain_gain_names(c: Computation) -> set[str]:
     return {g.param.name.rpartition(".")[2] for g in c.gains if g.offset is None}
 
 
-def _but_for_gain(document: Document, c: Computation, node: cst.BaseExpression) -> cst.BaseExpression:
-    """Of `weight * y + bias` only y: parameters in fp32 may promote it, as in LLaMA."""
-    gains = _gains(c) | {a.name for a in c.others if isinstance(a, Input)}
+def _without_parameters(document: Document, c: Computation, node: cst.BaseExpression) -> cst.BaseExpression:
+    """Return only y of `weight * y + bias`: parameters in fp32 may promote it, as in LLaMA."""
+    gains = _plain_gain_names(c) | {a.name for a in c.others if isinstance(a, Input)}
     factors = c.shift.factors if c.shift else ()
     shifts = {f.atom.name.rpartition(".")[2] for f in factors if isinstance(f.atom, Param)}
     for operator, names in ((cst.Add, shifts), (cst.Multiply, gains)):
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, operator):
-            node = _but_for(document, node, names)
+            node = _operand_beside(document, node, names)
     return node
 
 
-def _but_for(document: Document, node: cst.BinaryOperation, names: set[str]) -> cst.BaseExpression:
-    """The side that stands beside one of these parameters; the node itself where neither does."""
+def _operand_beside(document: Document, node: cst.BinaryOperation, names: set[str]) -> cst.BaseExpression:
+    """Return the operand beside one of these parameters, or the node itself if neither operand is one."""
     function = scope(document, node)
     for one, other in ((node.left, node.right), (node.right, node.left)):
         local = isinstance(one, cst.Name) and function is not None and bound(document, function, one.value)
@@ -211,34 +210,34 @@ def _but_for(document: Document, node: cst.BinaryOperation, names: set[str]) -> 
 
 
 def _exactly(document: Document, span: Span) -> cst.BaseExpression | None:
-    """The expression that is all of the span, with its parentheses or without."""
+    """Return the expression that fills the whole span, with or without its parentheses."""
     node = document.at(span)
     return node if node is not None and span in (document.span(node), document.outer(node)) else None
 
 
 def _cast_to_input(document: Document, c: Computation, node: cst.BaseExpression, entry: Entry | None) -> Back | None:
-    """How to cast a result back: to the dtype of the nearest name that still holds an input; None if there is none."""
+    """Return how to cast a result to the dtype of the nearest name that still holds an input, if there is one."""
     function = scope(document, node)
     local = [n for n in (entry.values() if entry else ()) if isinstance(n, cst.Name) and scope(document, n) is function]
-    found = [back(document, node, (one.value,), since=_line_of(document, one)) for one in local]
+    found = [back(document, node, (one.value,), since=_statement_start(document, one)) for one in local]
     found.append(back(document, node, inputs_of(c)))
     return min((one for one in found if one is not None), key=lambda one: bool(one.line), default=None)
 
 
-def _line_of(document: Document, node: cst.BaseExpression) -> int:
-    """Where its statement starts, which may bind the name anew: `k = k * k.square()`."""
+def _statement_start(document: Document, node: cst.BaseExpression) -> int:
+    """Return the start of the node's statement, which may bind the name anew: `k = k * k.square()`."""
     stmt = document.around(node, cst.BaseSmallStatement | cst.BaseCompoundStatement)
     return document.span(stmt if stmt is not None else node).start
 
 
 _FP32: Final = re.compile(r"\bfloat32\b|\.float\(\)")
-_COMPLEX: Final = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # numbers, which no float holds
+_COMPLEX: Final = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # complex numbers can't be cast to float
 
 # --- NRM201, NRM206 --------------------------------------------------------------------------------------------------
 
 
 def upcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
-    """The input in fp32 before it is squared, and the product cast back where nothing does it yet."""
+    """Cast the input to fp32 before it is squared, and the product back where nothing does so yet."""
     document = tree.document
     entry = entry_of(document, several)
     backs = cast_back(document, [c for c in several if not c.output.wide and lacks(c)], entry)
@@ -247,17 +246,17 @@ def upcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
 
 def _upcast(several: tuple[Computation, ...], tree: Tree, entry: Entry, more: Changes) -> Fix | None:
     document, up, first = tree.document, usual_upcast(tree), next(iter(entry.values()), None)
-    centred = all(c.statistic.spelled != VARIANCE_AS_DIFFERENCE for c in several)  # which comes first
+    centred = all(c.statistic.spelled != VARIANCE_AS_DIFFERENCE for c in several)  # NRM204 is fixed first
     if first is None or not centred or _COMPLEX.search(document.source(document.scope(first))):
         return None
-    asked = any(c.possible <= HALVES for c in several)  # halves by name, on this path: somebody meant that
+    asked = any(c.possible <= HALVES for c in several)  # the code names a half dtype on this path, on purpose
     safety = Applicability.UNSAFE if asked else Applicability.SAFE
     message = f"Upcast before the square: `{raising(document, first, up)}`"
     return document.fix(message, casting(document, entry, up) | more, safety)
 
 
 def earlier(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
-    """The upcast moved from behind the square to the input."""
+    """Move the upcast from behind the square to the input."""
     document, gone = tree.document, Changes()
     for c in several:
         late = _late_span(c)
@@ -266,7 +265,7 @@ def earlier(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
 
 
 def _late_span(c: Computation) -> Span:
-    """The late cast, or the reduction that casts what it is given."""
+    """Return the span of the late cast, or of the statistic if the reduction itself casts."""
     inner = [s for f in c.statistic.inner.factors for s in f.steps]
     squared = max((n for n, s in enumerate(inner) if s.op == "square"), default=-1)
     shared = {s.span for s in shared_casts(c)}
@@ -278,7 +277,7 @@ def _late_span(c: Computation) -> Span:
 
 
 def downcast(norm: Norm, several: tuple[Computation, ...], tree: Tree) -> Fix | None:
-    """The output cast back to the dtype that came in."""
+    """Cast the output back to the input's dtype."""
     wanted = _is_wanted_wide(tree.text, norm.owner.name.rpartition(".")[0] or norm.owner.name)
     message = "Cast the output back to the input's dtype"
     ways = ((message, cast_back(tree.document, several, late=late) or {}) for late in (False, True))
@@ -286,13 +285,13 @@ def downcast(norm: Norm, several: tuple[Computation, ...], tree: Tree) -> Fix | 
 
 
 def _is_wanted_wide(text: str, name: str) -> bool:
-    """Does another class or function of the text call this one, and speak of fp32? It may count on what comes out."""
+    """Return whether another class or function that speaks of fp32 calls this one, and so may rely on its dtype."""
     others = (text[slice(*p.span)] for p in pieces(text) if p.kind in ("class", "def") and name not in p.names)
     return any(re.search(rf"\b{name}\(", other) and _FP32.search(other) for other in others)
 
 
 def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:
-    """The statistic left in fp32, and the product cast back where nothing does it yet."""
+    """Leave the statistic in fp32, and cast the product back where nothing does so yet."""
     document = tree.document
     changes = without_cast(document, document.at(span))
     backs = cast_back(document, [c for c in several if lacks(c)])
@@ -302,7 +301,7 @@ def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | Non
 
 
 def follow(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:
-    """The product in the dtype that came in, whatever it was."""
+    """Cast the product to the input's dtype, whatever that is."""
     document = tree.document
     node = document.at(span)
     if receiver(document, node) is None or not all(span in {s.span for s in shared_casts(c)} for c in several):

@@ -1,4 +1,4 @@
-"""How a text spells a cast, up to fp32 and back; putting a cast behind an expression, and taking one away."""
+"""Write casts up to fp32 and back in the text's own spelling, append them to expressions, and remove them."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from normlint.fixes.tree import Tree, spelled
 from normlint.norm.kept import CALL, took
 from normlint.text.frozen import dataclass
 
-_NAME: Final = "\0"  # in a cast that asks for the dtype of what it casts
+_NAME: Final = "\0"  # stands for the tensor in a cast that reads its dtype
 _DOUBLES: Final = frozenset(("float64", "double"))
-_PROMOTES: Final = frozenset(("gradcheck", "gradgradcheck", "promote_types"))  # who says so keeps fp64
+_PROMOTES: Final = frozenset(("gradcheck", "gradgradcheck", "promote_types"))  # a text with these words keeps fp64
 _UP: Final = re.compile(r"\.(?:float\(\)|(?:to|type)\((?:dtype\s*=\s*)?(\w+)\.float(?:32)?\))")
 _SAVED: Final = re.compile(r"^[ \t]*(\w*dtype\w*) = \w+\.dtype[ \t]*$", re.MULTILINE)
 
 
 def cast(value: cst.BaseExpression, suffix: str) -> cst.BaseExpression:
-    """The expression with a suffix such as `.float()` appended."""
+    """Append a suffix such as `.float()` to the expression."""
     return expression("{v}" + suffix, v=tight(value)) if suffix else value
 
 
 def behind(node: cst.BaseExpression, suffix: str) -> Changes:
-    """The suffix behind the node, in parentheses where it would bind to a part of it."""
+    """Append the suffix to the node, in parentheses where it would bind to a part of it."""
     return {node: lambda now: cast(now, suffix)}
 
 
 def receiver(document: Document, node: cst.CSTNode | None) -> Any:
-    """The tensor a method is called on; None for a function."""
+    """Return the tensor that a method is called on; None for a function."""
     func = node.func if isinstance(node, cst.Call) else None
     return func.value if isinstance(func, cst.Attribute) and not document.is_module(func.value) else None
 
 
 def without_cast(document: Document, call: cst.BaseExpression | None) -> Changes | None:
-    """The changes that remove a cast, or its statement if that does nothing else; None if it isn't clear how."""
+    """Remove a cast, or its statement if that does nothing else; None if it isn't clear how."""
     operand, stmt = receiver(document, call), document.parent(call)
     if call is None or operand is None:
         return None
@@ -52,25 +52,25 @@ def without_cast(document: Document, call: cst.BaseExpression | None) -> Changes
 
 
 def scope(document: Document, node: cst.CSTNode | None) -> Any:
-    """The function or lambda whose names the node sees first."""
+    """Return the innermost function or lambda around the node."""
     return document.around(node, cst.FunctionDef | cst.Lambda)
 
 
 def bound(document: Document, function: Scope, name: str) -> list[int]:
-    """Where the function itself binds a name; in place is not anew."""
+    """Return where the function itself binds a name; a change in place doesn't count."""
     kinds = cst.FunctionDef | cst.Lambda | cst.ClassDef
     names = stored(document, function.body, name)
     return [document.span(n).start for n in names if document.around(n, kinds) is function]
 
 
 def written_above(lines: Collection[tuple[cst.CSTNode, str]]) -> Changes:
-    """New lines, each in front of its statement, and of the comments directly above that."""
+    """Insert new lines in front of their statements, and of the comments directly above those."""
     own = {place: [cst.parse_statement(line) for stmt, line in lines if stmt is place] for place, _ in lines}
     return {place: partial(in_front, several) for place, several in own.items()}
 
 
 def usual_upcast(tree: Tree) -> str:
-    """The cast to fp32 that the text uses most, else `.float()`; in a text with fp64, one that `raising` adapts."""
+    """Return the text's usual cast to fp32, else `.float()`; in a text with fp64, one for `raising` to adapt."""
     found = Counter(m[0] for m in _UP.finditer(tree.text) if m[1] is None or m[1] in tree.imported)
     promote, single = (spelled(tree, f"torch.{name}") for name in ("promote_types", "float32"))
     if promote and single and (_PROMOTES & tree.words or (_DOUBLES & tree.words and not found)):
@@ -79,7 +79,7 @@ def usual_upcast(tree: Tree) -> str:
 
 
 def raising(document: Document, node: cst.BaseExpression, up: str) -> str:
-    """The cast `up` as it is written behind this node."""
+    """Return the cast `up` in the form to append to this node."""
     names = [node] if isinstance(node, cst.Attribute) else names_in(document, node)
     name = next((n for n in names if not document.is_module(n) and document.source(n) != "self"), None)
     if _NAME not in up or name is None:
@@ -89,7 +89,7 @@ def raising(document: Document, node: cst.BaseExpression, up: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Back:
-    """A cast back as a suffix, and the line that must stand before `line_at` for it."""
+    """A cast back as a suffix, and the line that it needs in front of `line_at`."""
 
     suffix: str
     line: str = ""
@@ -97,9 +97,9 @@ class Back:
 
 
 def back(document: Document, node: cst.BaseExpression, names: tuple[str, ...], *, since: int = 0) -> Back | None:
-    """A cast of what `node` computes to the dtype of the input, which goes by one of `names`.
+    """Return a cast of what `node` computes to the dtype of the input, which is called one of `names`.
 
-    `since`: from this place on a name that is bound anew may be of another dtype.
+    `since`: a name that is bound anew behind this place may have another dtype.
     """
     took(CALL)
     function, until = scope(document, node), document.span(node).start
@@ -109,21 +109,21 @@ def back(document: Document, node: cst.BaseExpression, names: tuple[str, ...], *
     if kept:
         return Back(f".to({kept})")
     stmt = document.around(node, cst.BaseSmallStatement | cst.BaseCompoundStatement)
-    start, end = document.span(stmt) if stmt is not None else (0, 0)  # whose value comes first
+    start, end = document.span(stmt) if stmt is not None else (0, 0)  # its value is computed before it binds a name
     places = {name: bound(document, function, name) for name in names}
     own, by_dtype = parameters(function), ".dtype)" in document.text and ".type_as(" not in document.text
     for name in (name for name in names if name in own or places[name]):
         if not any(since <= at < until and not start <= at < end for at in places[name]):
             return Back(f".to({name}.dtype)" if by_dtype else f".type_as({name})")
-    place, name = _first(function), next((name for name in own if name in names), "")
-    if place is None or not name or _made_of(document, function, name):
+    place, name = _statement_behind_docstring(function), next((name for name in own if name in names), "")
+    if place is None or not name or _made_tensor(document, function, name):
         return None
-    fresh = _fresh(document, function)
+    fresh = _unused_dtype_name(document, function)
     return Back(f".to({fresh})", f"{fresh} = {name}.dtype", place)
 
 
 def _saved(document: Document, function: Scope, until: int, names: tuple[str, ...]) -> str:
-    """The name under which the function keeps the input's dtype, where there is just one and it is under no test."""
+    """Return the only name that stores the input's dtype in the function, not under a condition; else nothing."""
     others = {"", *parameters(function)}.difference(names)
     targets = [t for stmt in document.below(function, cst.Assign) for t in single_targets(stmt)]
     kept = [t for t in targets if not others.issuperset(map(dtype_of, given(document, t)))]
@@ -134,20 +134,19 @@ def _saved(document: Document, function: Scope, until: int, names: tuple[str, ..
 
 
 def dtype_of(node: cst.CSTNode | None) -> str:
-    """The name of the tensor whose dtype is read."""
+    """Return the name of the tensor whose dtype is read, or nothing."""
     read = isinstance(node, cst.Attribute) and node.attr.value == "dtype" and isinstance(node.value, cst.Name)
     return node.value.value if read else ""  # type: ignore[union-attr]
 
 
-def _made_of(document: Document, function: Scope, name: str) -> bool:
-    """Is the first tensor of this name what a function makes of it, as `torch.as_tensor(x)`? It may come in as none."""
+def _made_tensor(document: Document, function: Scope, name: str) -> bool:
+    """Return whether the parameter may be no tensor yet when it comes in, as in `x = torch.as_tensor(x)`."""
     values = [value for n in stored(document, function.body, name)[:1] for value in given(document, n)]
     calls = (value for value in values if isinstance(value, cst.Call) and document.is_module(value.func))
     return any(isinstance(a.value, cst.Name) and a.value.value == name for call in calls for a in call.args)
 
 
-def _first(function: Scope) -> cst.CSTNode | None:
-    """The first statement behind the docstring, where it has a line of its own."""
+def _statement_behind_docstring(function: Scope) -> cst.CSTNode | None:
     if not isinstance(function, cst.FunctionDef) or not isinstance(function.body, cst.IndentedBlock):
         return None
     body = function.body.body
@@ -155,8 +154,7 @@ def _first(function: Scope) -> cst.CSTNode | None:
     return body[1] if has_docstring and len(body) > 1 else body[0]
 
 
-def _fresh(document: Document, function: Scope) -> str:
-    """A name for the dtype that came in: the one the text uses elsewhere, where it is free here."""
+def _unused_dtype_name(document: Document, function: Scope) -> str:
     taken = {n.value for n in document.below(function, cst.Name)}
     names: list[str] = [*_SAVED.findall(document.text), "input_dtype", "in_dtype", "dtype_of_input"]
     return next(name for name in names if name not in taken)

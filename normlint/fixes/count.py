@@ -1,4 +1,4 @@
-"""Mending by how much a sum is divided: by the number of its elements, once, as the text writes it."""
+"""Build fixes for the divisor of a sum: the number of its elements, once, as the text writes it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _SAME: Final = frozenset(f"{CLASSES['cast']} {CLASSES['same']} square pow".split
 
 
 def raised(length: cst.BaseExpression, power: Fraction) -> cst.BaseExpression:
-    """The length to a power."""
+    """Return the length to a power."""
     return expression(f"{{x}} ** {float(power)}", x=tight(length)) if power != 1 else length
 
 
 def last_of(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseExpression | None:
-    """The length of a tensor's last axis, where the tensor, or what it is the square or a cast of, has a name."""
+    """Return the length of a tensor's last axis, if the tensor, or what it is the square or a cast of, has a name."""
     inner = tensor
     while inner is not None:
         tensor = inner
@@ -43,7 +43,7 @@ def last_of(document: Document, tensor: cst.BaseExpression | None) -> cst.BaseEx
 
 
 def to_last(document: Document, operand: cst.BaseExpression | None) -> Changes | None:
-    """The changes that make a length in an operand that of the last axis; None where it isn't plain."""
+    """Make a length in an operand that of the last axis; None if it isn't clear how."""
     nodes = document.below(operand, cst.Subscript | cst.Call)
     changes = {at: new for node in nodes for at, new in _made_last(document, node) if new is not None}
     return changes if len(changes) == 1 else None
@@ -64,23 +64,23 @@ def _made_last(document: Document, node: cst.CSTNode) -> Iterator[tuple[Any, cst
 
 
 def counted_once(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
-    """The sum divided by D, the mean not at all."""
+    """Divide a sum by D once, and a mean not at all."""
     trial, document = Trial(tree, norm, "NRM104", partly=True), tree.document
     several = list(_changes_of_count(c, document, tree))
     fix = trial.first(several)
     if fix is not None or not several:
         return fix
     first = document.fix(*several[0], Applicability.SAFE)
-    return first if trial.fixed(first.edits) is None else None  # what differed by it alone is one norm now
+    return first if trial.fixed(first.edits) is None else None  # the fix may merge norms that differed only in it
 
 
 def _changes_of_count(c: Computation, document: Document, tree: Tree) -> Iterator[Change]:
-    """Ways to make it a division by D, the likeliest first: change the count that is there, or add one."""
+    """Yield ways to divide by D, the likeliest first: change the existing count, or add one."""
     foreign = [n for n in c.counts if n.of_features is False]
     known = [n for n in c.counts if n.of_features]
     start = document.at(c.statistic.span)
     if start is None or _RANKS.search(document.source(document.scope(start))):
-        return  # part of the features lies on another rank: how many there are, nobody here knows
+        return  # part of the features is on other ranks, so their number is unknown
     wanted = Fraction(0) if c.statistic.reduce == "mean" else HALF
     missing = wanted - (c.feature_power or Fraction(0))
     count = next(iter((*foreign, *known)), None)
@@ -97,7 +97,7 @@ def _changes_of_count(c: Computation, document: Document, tree: Tree) -> Iterato
 
 
 def _rescaled(count: Count, factor: Fraction, document: Document) -> Changes:
-    """The count to another power in the product."""
+    """Multiply the count's power by a factor."""
     node = document.at(count.operands[0])
     product = product_at(document, node)
     if product is None:
@@ -126,7 +126,7 @@ def _divided(start: cst.BaseExpression, document: Document, tree: Tree) -> Itera
 
 
 def biased(span: Span, tree: Tree) -> Fix | None:
-    """`var` and `std` without Bessel's correction."""
+    """Take `var` and `std` without Bessel's correction."""
     call = Reduction.of(tree.document, tree.document.at(span))
     if call is None or call.name not in ("var", "std", "var_mean", "std_mean"):
         return None
@@ -135,12 +135,12 @@ def biased(span: Span, tree: Tree) -> Fix | None:
         if value is not None:
             plain = number(value) is not None or tree.document.source(value) == "True"
             return _biased(tree, f"{name}={right}", {value: cst.parse_expression(right)} if plain else {})
-    name, right = ("unbiased", "False") if "unbiased=" in tree.text else ("correction", "0")  # as the file has it
+    name, right = ("unbiased", "False") if "unbiased=" in tree.text else ("correction", "0")  # as the file writes it
     return _biased(tree, f"{name}={right}", with_argument(call.node, name, right))
 
 
 def not_one_less(span: Span, tree: Tree) -> Fix | None:
-    """`n - 1` as `n`."""
+    """Write `n` instead of `n - 1`."""
     node = tree.document.at(span, cst.BinaryOperation)
     if node is None or not isinstance(node.operator, cst.Subtract) or isinstance(node.left, cst.BinaryOperation):
         return None

@@ -1,4 +1,4 @@
-"""NRM301, NRM303, NRM304 and NRM305: eps is added, put right, used, and handed to where it is needed."""
+"""Build the fixes of NRM301, NRM303, NRM304 and NRM305: add eps, correct its value, use it, and pass it on."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ _TRANSPARENT: Final = {"staticmethod", "classmethod", "no_grad", "compile", "aut
 
 
 class Source(NamedTuple):
-    """An eps that is taken: an attribute of a class, or a parameter of a function."""
+    """An eps that the code is given: an attribute of a class, or a parameter of a function."""
 
     holder: cst.ClassDef | cst.FunctionDef
     name: str
 
 
 class Reached(NamedTuple):
-    """How eps is written at a place, and the changes that bring it there."""
+    """How to write eps at a place, and the changes that make it available there."""
 
     text: str
     changes: Changes
 
-    def joined(self, more: Changes) -> Reached:
-        """With the changes that use it there."""
+    def plus(self, more: Changes) -> Reached:
+        """Add the changes that use eps there."""
         return Reached(self.text, {**self.changes, **more})
 
 
 def usual(norm: Norm) -> str:
-    """The eps that norms of this kind have."""
+    """Return the usual eps of norms of this kind, as source text."""
     return VALUE.get(norm.kind, "1e-6")
 
 
 def _instead(node: cst.BaseExpression, text: str) -> Changes:
-    """The change that replaces a node with a text and keeps the parentheses around it."""
+    """Replace a node with a text and keep the parentheses around it."""
     return {node: cst.parse_expression(text).with_changes(lpar=node.lpar, rpar=node.rpar)}
 
 
@@ -70,22 +70,22 @@ def _instead(node: cst.BaseExpression, text: str) -> Changes:
 
 
 def add(norm: Norm, statistic: Span, tree: Tree) -> Fix | None:
-    """Add eps under the root of a statistic: the one that the code has, or a new parameter, or a number."""
+    """Add eps under the root of a statistic: one that the code already has, else a new parameter, else a number."""
     document = tree.document
     places = [place(document, c) for c in norm.judged if c.statistic.span == statistic]
     several = [where for where in places if where is not None]
     if not several or len(several) < len(places):
         return None
-    for eps in _some(tree, several[0].node, usual(norm)):
+    for eps in _candidates(tree, several[0].node, usual(norm)):
         changes = {node: new for where in several for node, new in joined(document, where, eps.text).items()}
         fix = document.fix(f"Add eps: `{eps.text}`", {**eps.changes, **changes}, SAFE)
         fixed = Trial(tree, norm, "NRM301").fixed(fix.edits)
         if fixed is not None and fixed.judged and all(map(_protected, fixed.judged)):
-            return fix  # what comes to light now is the next round's
+            return fix  # findings that appear only now are fixed in the next round
     return None
 
 
-def _some(tree: Tree, node: cst.CSTNode, value: str) -> Iterator[Reached]:
+def _candidates(tree: Tree, node: cst.CSTNode, value: str) -> Iterator[Reached]:
     yield from (Reached(text, {}) for text in known(tree, node))
     yield _new_parameter(tree.document, node, value) or Reached(value, {})
 
@@ -95,7 +95,7 @@ def _protected(c: Computation) -> bool:
 
 
 def put_right(norm: Norm, e: Eps, code: str, tree: Tree) -> Fix | None:
-    """A usual eps in place of one that does nothing, or too much: where its number stands."""
+    """Replace the number of an eps that is too small or too large by the usual one."""
     numbers = origin(tree, tree.document.at(e.at))
     if len(numbers) != 1 or e.default is None or number(numbers[0]) != e.default:
         return None
@@ -108,12 +108,12 @@ def put_right(norm: Norm, e: Eps, code: str, tree: Tree) -> Fix | None:
 
 
 def use(norm: Norm, unused: Span, tree: Tree) -> Fix | None:
-    """Replace the eps that acts with the one that the constructor or function is given; None if that can't be done."""
+    """Replace the eps that acts by the one that the constructor or function is given; None if that can't be done."""
     document = tree.document
     target = document.at(unused, cst.Attribute)
     if target is not None:
         cls = document.around(target, cst.ClassDef)
-        return _used(norm, tree, Source(cls, target.attr.value), {}) if cls else None
+        return _use_source(norm, tree, Source(cls, target.attr.value), {}) if cls else None
     word = re.compile(r"\w*").match(tree.text, unused.start)
     name: Any = document.at(Span(*word.span()), cst.Name) if word else None
     function = document.around(name, cst.FunctionDef)
@@ -121,20 +121,20 @@ def use(norm: Norm, unused: Span, tree: Tree) -> Fix | None:
         return None
     holder = class_of(document, function)
     if holder is None:
-        return _used(norm, tree, Source(function, name.value), {})
-    return _kept(norm, tree, holder, name.value) if function is constructor(holder) else None
+        return _use_source(norm, tree, Source(function, name.value), {})
+    return _use_parameter(norm, tree, holder, name.value) if function is constructor(holder) else None
 
 
-def _kept(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Fix | None:
-    """A constructor's parameter is stored first: in place of a number that stands there, or anew."""
+def _use_parameter(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Fix | None:
+    """Use a constructor's parameter: store it where an attribute is set to a number, or in a new attribute."""
     fix = Trial(tree, norm, "NRM304").first(_stored(norm, tree, cls, name))
     if fix is not None or stores(tree.document, cls, name):
         return fix
-    return _used(norm, tree, Source(cls, name), kept(cls, name))
+    return _use_source(norm, tree, Source(cls, name), kept(cls, name))
 
 
 def _stored(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Iterator[Change]:
-    """Changes that store the parameter in an attribute used as eps, where the constructor sets that to a number."""
+    """Yield changes that store the parameter in an attribute used as eps that the constructor sets to a number."""
     document = tree.document
     nodes = (document.at(e.at, cst.Attribute) for c in norm.computations for e in c.eps)
     for given in (stores(document, cls, node.attr.value) for node in nodes if node is not None):
@@ -143,24 +143,25 @@ def _stored(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Iterator[Ch
             yield f"Store `{name}`", _instead(sole, name)
 
 
-def _used(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | None:
+def _use_source(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix | None:
     if _may_be_none(tree.document, source):
         return None
     text = ""
     for c in norm.computations:
-        found = _acting(norm, tree, c, source)
+        found = _changes_for(norm, tree, c, source)
         if found is None:
             return None
         text, changes = text or found.text, {**changes, **found.changes}
-    trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)  # eps may be what tells of a norm
-    large = any((e.value or 0) >= LARGE for c in norm.computations for e in c.eps)  # and may be no eps, as in 1 + x²
+    # only its eps may show that it is a norm
+    trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)
+    large = any((e.value or 0) >= LARGE for c in norm.computations for e in c.eps)  # it may be no eps, as in 1 + x²
     more = ", and hand it on" if any(isinstance(node, cst.Parameters) for node in changes) else ""
     fix = trial.first([(f"Use `{text}`{more}", changes)], UNSAFE if large else SAFE)
-    return fix or trial.first([(f"Use `{text}`{more}", {**changes, **_in_range(tree, norm, source)})], UNSAFE)
+    return fix or trial.first([(f"Use `{text}`{more}", {**changes, **_with_usual_value(tree, norm, source)})], UNSAFE)
 
 
-def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
-    """An eps that nobody used may be one that nobody can use: it gets the usual number."""
+def _with_usual_value(tree: Tree, norm: Norm, source: Source) -> Changes:
+    """Set an eps that is out of range to the usual number; as it was unused, nobody noticed its value."""
     holder = source.holder
     taking = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
     kept_there = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []
@@ -170,26 +171,25 @@ def _in_range(tree: Tree, norm: Norm, source: Source) -> Changes:
 
 
 def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:
-    """The eps that other paths use, or that is kept, in place of a number."""
+    """Replace a number by the eps that the other paths use, or that the class stores."""
     node = tree.document.at(place)
     several = known(tree, node) if number(node) is not None else ()
     return Trial(tree, norm, "NRM304").first(((f"Use `{text}`", _instead(node, text)) for text in several), UNSAFE)
 
 
 def _may_be_none(document: Document, source: Source) -> bool:
-    """Where nothing is given, there is nothing to add: a parameter of the same name has None as its default."""
     holder = constructor(source.holder) if isinstance(source.holder, cst.ClassDef) else source.holder
     return holder is not None and optional(document, holder, source.name)
 
 
-def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached | None:
-    """The changes that make this path use the source."""
+def _changes_for(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached | None:
+    """Return the changes that make this computation use the source."""
     document = tree.document
     acting = [e for e in c.eps if e.value != 0] or list(c.eps)
     if not acting:
         where = place(document, c)
         found = reach(document, where.node, source, usual(norm)) if where else None
-        return found.joined(joined(document, where, found.text)) if where and found else None
+        return found.plus(joined(document, where, found.text)) if where and found else None
     if len(acting) != 1:
         return None
     node = document.at(acting[0].at)
@@ -197,12 +197,12 @@ def _acting(norm: Norm, tree: Tree, c: Computation, source: Source) -> Reached |
         call = document.at(c.statistic.span, cst.Call)
         found = reach(document, call, source, usual(norm)) if call and c.statistic.default_eps else None
         passed = with_argument(call, "eps", found.text) if found else {}
-        return found.joined(passed) if found and passed else None
+        return found.plus(passed) if found and passed else None
     return _in_place(tree, node, source)
 
 
 def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached | None:
-    """In place of a number, or of a constant; where a helper's parameter acts, its callers pass it."""
+    """Replace a number or constant by the source; where a helper's parameter acts, make its callers pass it."""
     document, numbers = tree.document, origin(tree, node)
     found = reach(document, node, source, document.source(numbers[0])) if numbers else None
     if found is None:
@@ -211,11 +211,11 @@ def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached |
         return found if found.changes else None
     if isinstance(node, cst.Name) and any(node.value in parameters(s) for s in scopes(document, node)):
         return None
-    return found.joined(_instead(node, found.text))
+    return found.plus(_instead(node, found.text))
 
 
 def given_to_normalize(statistic: Span, tree: Tree) -> Fix | None:
-    """An eps that isn't 0 in fp16."""
+    """Pass an eps that isn't 0 in fp16."""
     call = Reduction.of(tree.document, tree.document.at(statistic))
     if call is None or call.value("eps") is not None:
         return None
@@ -223,53 +223,53 @@ def given_to_normalize(statistic: Span, tree: Tree) -> Fix | None:
     return tree.document.fix(f"Pass an eps: `eps={text}`", with_argument(call.node, "eps", text), UNSAFE)
 
 
-# --- from where it is known to where it acts -------------------------------------------------------------------------
+# --- passing eps from where it is known to where it is used ----------------------------------------------------------
 
 
 def reach(document: Document, node: cst.CSTNode, source: Source, value: str) -> Reached | None:
-    """Eps at the node: as it is seen there, or as a helper's callers hand it on. `value`: its default there."""
-    seen, function = _seen(document, node, source), outermost(document, node)
+    """Return eps as it is visible at the node or as a helper's callers can pass it; `value` is its default there."""
+    seen, function = _visible(document, node, source), outermost(document, node)
     if seen is not None or function is None:
         return Reached(seen, {}) if seen is not None else None
-    return _through(document, function, source, value)
+    return _through_callers(document, function, source, value)
 
 
-def _seen(document: Document, node: cst.CSTNode, source: Source) -> str | None:
+def _visible(document: Document, node: cst.CSTNode, source: Source) -> str | None:
     if isinstance(source.holder, cst.ClassDef):
         me = self_at(document, node)
         return f"{me.name}.{source.name}" if me and source.holder in lineage(document, me.cls) else None
     return source.name if source.holder in scopes(document, node) else None
 
 
-def _through(document: Document, function: cst.FunctionDef, source: Source, value: str) -> Reached | None:
-    """The function takes eps; every call that can see one hands it over."""
+def _through_callers(document: Document, function: cst.FunctionDef, source: Source, value: str) -> Reached | None:
+    """Add an eps parameter to the function, if it has none, and pass eps in every call that can see one."""
     own = [name for name in parameters(function) if is_eps(name)]
     if len(own) > 1 or not (own or _may_take_eps(document, function)):
         return None
     name = own[0] if own else "eps"
     changes: Changes = {} if own else with_parameter(function, name, value)
     for call in calls_of(document, function):
-        text = _seen(document, call, source)
-        handed = _handed(function, call, name, text) if text is not None else {}
+        text = _visible(document, call, source)
+        handed = _passed(function, call, name, text) if text is not None else {}
         if not handed and own and default(function, name) is None:
             return None
         changes |= handed
     return Reached(name, changes) if len(changes) > (not own) else None
 
 
-def _handed(function: cst.FunctionDef, call: cst.Call, name: str, text: str) -> Changes:
-    """The call gives eps to the parameter, which may be new: in place of a number, or as one argument more."""
+def _passed(function: cst.FunctionDef, call: cst.Call, name: str, text: str) -> Changes:
+    """Pass eps to the parameter, which may be new: in place of a number, or as an additional argument."""
     given = argument_of(function, call, name)
     if given is not None:
         return _instead(given, text) if number(given) is not None else {}
     return with_argument(call, name, text)
 
 
-# --- a parameter more ------------------------------------------------------------------------------------------------
+# --- new parameters --------------------------------------------------------------------------------------------------
 
 
 def _may_take_eps(document: Document, function: cst.FunctionDef) -> bool:
-    """A parameter `eps` can be added: it is no protocol, no wrapper, and swallows nothing that it doesn't know."""
+    """Return whether a parameter `eps` can be added to the function without breaking a protocol or a forwarded call."""
     name, params = function.name.value, function.params
     forwarded = {"eps", params.star_kwarg.name.value if params.star_kwarg else ""}
     used = any(n.value in forwarded for n in names_in(document, function.body))
@@ -281,7 +281,7 @@ def _may_take_eps(document: Document, function: cst.FunctionDef) -> bool:
 
 
 def kept(cls: cst.ClassDef, name: str) -> Changes:
-    """`self.eps = eps`, behind `super().__init__()` or as the first statement."""
+    """Store a constructor's parameter as an attribute behind `super().__init__()` or as the first statement."""
     init = constructor(cls)
     if init is None or not init.params.params or not isinstance(init.body, cst.IndentedBlock):
         return {}
@@ -294,17 +294,17 @@ def kept(cls: cst.ClassDef, name: str) -> Changes:
 
 
 def _new_parameter(document: Document, node: cst.CSTNode, value: str) -> Reached | None:
-    """A new parameter `eps=1e-6` of the class, or of a function named like a norm; None: the number must stay."""
+    """Add a parameter `eps=1e-6` to the class or to a function named like a norm; None if neither can take it."""
     me, function = self_at(document, node), outermost(document, node)
     if me is not None:
-        return _of_class(document, me.cls, me.name, value)
+        return _new_parameter_of_class(document, me.cls, me.name, value)
     named = function is not None and "norm" in function.name.value.lower()
     if function is None or not named or not _may_take_eps(document, function):
         return None
     return Reached("eps", with_parameter(function, "eps", value))
 
 
-def _of_class(document: Document, cls: cst.ClassDef, me: str, value: str) -> Reached | None:
+def _new_parameter_of_class(document: Document, cls: cst.ClassDef, me: str, value: str) -> Reached | None:
     family = lineage(document, cls)
     owner = next((one for one in family if constructor(one) is not None), None)
     init = constructor(owner) if owner is not None else None

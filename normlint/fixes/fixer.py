@@ -1,4 +1,4 @@
-"""From the repairs that rules offer to the fix of a finding: one that every norm at the place agrees with."""
+"""Turn the repairs that rules offer into the fix of a finding, if every norm at the place agrees with it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Fixer:
-    """One unit's text, parsed when the first repair asks for it."""
+    """The fixes of one unit, whose text is parsed when the first repair needs it."""
 
     text: str
     norms: tuple[Norm, ...]
@@ -39,7 +39,7 @@ class Fixer:
             return None
 
     def fix(self, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
-        """The fix of a finding; only shown where a norm that runs through the same statistic has no such finding."""
+        """Return the fix of a finding; only displayed if it would change more than the norms with this finding."""
         try:
             took(0)
             return None if self._tree is None else self._fix(self._tree, finding, repairs)
@@ -49,20 +49,20 @@ class Fixer:
     def _fix(self, tree: Tree, finding: Finding, repairs: Sequence[Repair | None]) -> Fix | None:
         norms = [self.norms[number] for number in finding.norms]
         tree.owners = frozenset(norm.qualname for norm in norms)
-        fix = self._made(tree, norms, repairs)
-        # read again, no norm with the finding has it as often as before, and no other norm has more findings
+        fix = self._agreed(tree, norms, repairs)
+        # read again, no norm has the finding as often as before, and no other norm has new findings
         if fix is None or not all(Trial(tree, norm, finding.code).helps(fix.edits, finding) for norm in norms):
             return None
-        whole = frozenset(n.qualname for n in self.norms if n.main.returned and not n.main.partial)  # by themselves
-        other = self._disagrees(norms) or beside(tree, fix.edits, tree.owners, whole)
+        by_themselves = frozenset(n.qualname for n in self.norms if n.main.returned and not n.main.partial)
+        other = self._sharing_norm(norms) or beside(tree, fix.edits, tree.owners, by_themselves)
         other = other or beside_norm(tree, fix.edits, norms)
         if not other:
             return fix
         message = f"{fix.message} (`{other}` would change, too)"
         return replace(fix, message=message, applicability=Applicability.DISPLAY)
 
-    def _made(self, tree: Tree, norms: Sequence[Norm], repairs: Sequence[Repair | None]) -> Fix | None:
-        """The one fix that all repairs are agreed on, also where the same lines stand again."""
+    def _agreed(self, tree: Tree, norms: Sequence[Norm], repairs: Sequence[Repair | None]) -> Fix | None:
+        """Return the fix that all repairs agree on, repeated where the statistic's text occurs again."""
         fixes = {repair(tree) if repair else None for repair in dict.fromkeys(repairs)}
         if all(isinstance(repair, Part) for repair in repairs):
             fixes = {combined(sorted(fixes, key=repr))}
@@ -72,18 +72,18 @@ class Fixer:
         places = {stat.span for norm in norms for c in norm.computations for stat in stats_of(c)}
         return replace(fix, edits=with_twins(tree, fix.edits, places))
 
-    def _disagrees(self, norms: Sequence[Norm]) -> str:
-        """The name of a norm that uses the same statistic without having this finding; "" if there is none."""
+    def _sharing_norm(self, norms: Sequence[Norm]) -> str:
+        """Return the name of a norm that uses the same statistic without having this finding, or nothing."""
         places = {c.statistic.span for norm in norms for c in norm.computations}
         keys = {(norm.qualname, norm.span) for norm in norms}
-        owners = {norm.qualname: norm.owner.span for norm in norms}  # read from a call, it is of another owner
+        owners = {norm.qualname: norm.owner.span for norm in norms}  # a norm read from a call has another owner
         others = (n for n in self.judged if any(c.statistic.span in places for c in n.computations))
         apart = (n for n in others if owners.get(n.qualname, n.owner.span) == n.owner.span)
         return next((n.qualname for n in apart if (n.qualname, n.span) not in keys), "")
 
 
 def combined(fixes: Sequence[Fix | None]) -> Fix | None:
-    """One fix of all parts; None where one is missing, they differ in what they promise, or they overlap."""
+    """Combine all parts into one fix; None if one is missing, they overlap, or their applicability differs."""
     parts = [fix for fix in fixes if fix is not None]
     if len(parts) != len(fixes) or len({fix.applicability for fix in parts}) != 1:
         return None

@@ -1,4 +1,4 @@
-"""Where a value goes: from an expression to the expressions, names, returns and calls that carry it on."""
+"""Follow a value from an expression to the expressions, names, returns and calls that use it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from normlint.fixes.spelling import called, operands, operation, shown
 from normlint.text.frozen import dataclass
 
 FAR: Final = 60
-Value = cst.BaseExpression | None  # None: it isn't an expression of its own
+Value = cst.BaseExpression | None  # None for a value that isn't written as one expression
 Assignment = cst.Assign | cst.AnnAssign | cst.AugAssign
 
 
@@ -31,9 +31,9 @@ class Product:
 def carried(
     document: Document, start: cst.BaseExpression, ends: Callable[[cst.BaseExpression], bool] = lambda _: False
 ) -> Iterator[cst.BaseExpression]:
-    """The expression and all that hold its value, from the inside out and on through names, returns and calls.
+    """Yield the expression and all that hold its value, from the inside out and on through names, returns and calls.
 
-    `ends`: where the way ends.
+    `ends`: whether not to go on from an expression.
     """
     waiting = [start]
     seen: set[cst.CSTNode] = set()
@@ -55,18 +55,18 @@ def carried(
 
 
 def targets_of(stmt: Any) -> list[Any]:
-    """What an assignment binds; of another statement None."""
+    """Return the targets of an assignment; a list with None for another statement."""
     return [t.target for t in stmt.targets] if isinstance(stmt, cst.Assign) else [getattr(stmt, "target", None)]
 
 
 def single_targets(stmt: Any) -> list[Any]:
-    """The same, with what stands in tuples and lists one by one."""
+    """Return the targets of an assignment, with the items of tuples and lists one by one."""
     several = (t.elements if isinstance(t, cst.Tuple | cst.List) else [t] for t in targets_of(stmt))
     return [one.value if isinstance(one, cst.BaseElement) else one for some in several for one in some]
 
 
 def given(document: Document, target: cst.BaseExpression) -> list[Value]:
-    """What a target is given; nothing for what is only read."""
+    """Return the values that an assignment gives to this target; empty for an expression that is no target."""
     above: Any = (*document.above(target),)
     match above:
         case [cst.AssignTarget(target=aim), stmt, *_] | [cst.AnnAssign(target=aim) as stmt, *_] if aim is target:
@@ -83,57 +83,57 @@ def given(document: Document, target: cst.BaseExpression) -> list[Value]:
 
 
 def sole_name(stmt: cst.CSTNode | None) -> str:
-    """The plain name that is all that an assignment binds; empty for any other."""
+    """Return the plain name that is all that an assignment binds; empty for any other."""
     bound, names = single_targets(stmt), names_of(stmt)
     return names[0] if len(bound) == len(names) == 1 else ""
 
 
 def names_of(stmt: cst.CSTNode | None) -> tuple[str, ...]:
-    """The plain names that an assignment binds."""
+    """Return the plain names that an assignment binds."""
     return tuple(one.value for one in single_targets(stmt) if isinstance(one, cst.Name))
 
 
 def loads(document: Document, name: str, scope: cst.CSTNode) -> list[cst.Name]:
-    """Where a name is read in a function, in the order of the text."""
+    """Return where a name is read in a function, in the order of the text."""
     return [n for n in document.below(scope, cst.Name) if n.value == name and reads(document, n)]
 
 
 def names_in(document: Document, node: cst.CSTNode) -> list[cst.Name]:
-    """The names that are read or bound below a node; no keywords of calls and no attributes."""
+    """Return the names that are read or bound below a node, without keywords of calls and attributes."""
     return [n for n in document.below(node, cst.Name) if document.context(n) is not None]
 
 
 def stored(document: Document, node: cst.CSTNode, *names: str) -> list[cst.Name]:
-    """Where these names are given a value below a node."""
+    """Return where these names are bound below a node."""
     return [n for n in names_in(document, node) if n.value in names and not reads(document, n)]
 
 
 def reads(document: Document, node: cst.Name) -> bool:
-    """The name stands for its value here: it isn't bound, no keyword, no attribute's name."""
+    """Return whether the name is read here: not only bound, no keyword, and no attribute's name."""
     changed = isinstance(next(document.above(node), None), cst.AugAssign)
     return changed or document.context(node) is ExpressionContext.LOAD
 
 
 def loads_after(document: Document, stmt: cst.CSTNode) -> list[cst.BaseExpression]:
-    """Where the names that the statement binds are read behind it."""
+    """Return where the names that the statement binds are read behind it."""
     end, scope = document.span(stmt).end, document.scope(stmt)
     return [n for name in names_of(stmt) for n in loads(document, name, scope) if document.span(n).start >= end]
 
 
 def assignments(document: Document, scope: cst.CSTNode) -> list[cst.Assign | cst.AnnAssign]:
-    """The assignments with a value in a function, in the order of the text."""
+    """Return the assignments with a value in a function, in the order of the text."""
     found: list[Any] = [*document.below(scope, cst.Assign), *document.below(scope, cst.AnnAssign)]
     return sorted((s for s in found if s.value is not None), key=document.span)
 
 
 def class_of(document: Document, function: cst.FunctionDef | None) -> cst.ClassDef | None:
-    """The class whose method it is."""
+    """Return the class if the function is a method."""
     holder = document.around(function, cst.FunctionDef | cst.ClassDef)
     return holder if isinstance(holder, cst.ClassDef) else None
 
 
 def calls_of(document: Document, function: cst.FunctionDef | None) -> list[cst.Call]:
-    """The calls of a function or method in the text, by its name."""
+    """Return the calls of a function or method in the text, found by its name."""
     if function is None:
         return []
     name, kind = function.name.value, cst.Name if class_of(document, function) is None else cst.Attribute
@@ -141,7 +141,7 @@ def calls_of(document: Document, function: cst.FunctionDef | None) -> list[cst.C
 
 
 def product_at(document: Document, node: Any) -> Product | None:
-    """The product that the expression is an operand of."""
+    """Return the product or quotient that the expression is an operand of."""
     holder = document.parent(node)
     whole = document.parent(holder) if isinstance(holder, cst.Attribute) else holder  # r.mul(x)
     values = operands(whole) if operation(whole) in ("mul", "div") else []
@@ -150,13 +150,13 @@ def product_at(document: Document, node: Any) -> Product | None:
 
 
 def meant(document: Document, node: cst.BaseExpression | None) -> Any:
-    """The expression, or what a name stands for there, whichever branch is taken."""
+    """Return the expression, or the value of a name if that is the same on every path."""
     stmt = definition(document, node) if isinstance(node, cst.Name) else None
     return meant(document, stmt.value) if stmt is not None else node
 
 
 def definition(document: Document, node: cst.Name) -> cst.Assign | None:
-    """The last statement in front of it that binds the name, and only this one, on every way to it."""
+    """Return the assignment whose value the name has on every path to it, if it binds this name only."""
     start = document.span(node).start
     before = [s for s in assignments(document, document.scope(node)) if document.span(s).end <= start]
     last = next((s for s in reversed(before) if node.value in names_of(s)), None)
@@ -165,7 +165,7 @@ def definition(document: Document, node: cst.Name) -> cst.Assign | None:
 
 
 def sole_reader(document: Document, stmt: Any) -> cst.CSTNode | None:
-    """The line that alone reads what the statement binds, up to where the name is bound anew."""
+    """Return the line that alone reads what the statement binds, up to where the name is bound anew."""
     name, block = sole_name(stmt), document.parent(document.line(stmt))
     bindings = document.below(document.scope(stmt), cst.Assign | cst.AugAssign)
     anew = [s for s in bindings if s is not stmt and name in names_of(s) and document.parent(document.line(s)) is block]
@@ -175,7 +175,7 @@ def sole_reader(document: Document, stmt: Any) -> cst.CSTNode | None:
 
 
 def only_for(document: Document, node: cst.CSTNode, kept: cst.CSTNode) -> Changes:
-    """Takes away the statements that only this expression reads, and those that only they read; not what is kept."""
+    """Remove the statements that only this expression reads, and those that only they read, but for those in `kept`."""
     staying, line = set(re.findall(r"\w+", shown(kept))), document.line(node)
     names = [n for n in document.below(node, cst.Name) if reads(document, n) and n.value not in staying]
     found = (definition(document, name) for name in names if line is not None)
@@ -184,16 +184,15 @@ def only_for(document: Document, node: cst.CSTNode, kept: cst.CSTNode) -> Change
 
 
 def bound_between(document: Document, first: cst.CSTNode, last: cst.CSTNode, since: cst.CSTNode | None = None) -> bool:
-    """May a name in an expression stand for something else in another, further on, than there, or than `since`?"""
+    """Return whether a name in `first` may be bound anew between `first` (or `since`) and `last`."""
     start, end = (document.span(n).end for n in (since or first, last))
     names, scope = {n.value for n in document.below(first, cst.Name)}, document.scope(last)
     own = set(document.above(last))  # `x = x / rms` binds x behind it
     between = (n for n in names_in(document, scope) if n.value in names and start <= document.span(n).start < end)
-    return document.scope(first) is not scope or any(_changes(document, n) - own for n in between)
+    return document.scope(first) is not scope or any(_rebinding(document, n) - own for n in between)
 
 
-def _changes(document: Document, name: cst.Name) -> set[cst.CSTNode]:
-    """What gives the name another value, or changes it in place."""
+def _rebinding(document: Document, name: cst.Name) -> set[cst.CSTNode]:
     holder = document.parent(name)
     whole: Any = document.parent(holder) if isinstance(holder, cst.Subscript | cst.Attribute) else holder
     placed = called(whole).endswith("_") or holder in single_targets(whole)

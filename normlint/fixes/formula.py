@@ -1,4 +1,4 @@
-"""Repairs of NRM403 to NRM405 and NRM204: squares, means on both sides or on neither, and gradients."""
+"""Build the fixes of NRM204 and NRM403 to NRM405: centre and square values, and let gradients through."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _INPUT: Final = cst.Name | cst.Call | cst.Subscript
 
 
 def centre(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
-    """Subtract the mean where it is missing; in a norm that says RMS, nowhere. With a shift it may be a layer norm."""
+    """Subtract the mean where it is missing, or, in a norm named RMS, nowhere; with a shift it may be a layer norm."""
     rms = norm.owner.intent == "rms"
-    if (rms and c.shift is not None) or "NRM103" in reported(norm):  # first the axes: the mean is taken over them
+    if (rms and c.shift is not None) or "NRM103" in reported(norm):  # fix the mean's axes first
         return None
     ways = _uncentred if rms else _centrings
     return Trial(tree, norm, "NRM404", partly=not rms).first(ways(c, tree.document))
@@ -57,11 +57,11 @@ def _centrings(c: Computation, document: Document) -> Iterator[Change]:
             yield f"Take the variance: `{shown(variance)}`", {start: variance, **only_for(document, start, variance)}
         return
     for target in (part for p in joining(document, start) for part in _parts(document, p.other)):
-        yield from (("Subtract the mean from the input", one) for one in _less_mean(document, target, start, inner))
+        yield from (("Subtract the mean from the input", one) for one in _centred(document, target, start, inner))
 
 
 def _parts(document: Document, node: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """What may be the input in an expression: itself, or a name or call in it."""
+    """Return the expressions that may be the input in this one: itself, or a name or call in it."""
     found = [n for n in document.below(node, cst.BaseExpression) if isinstance(n, _INPUT)]
     values = (n for n in found if not isinstance(n, cst.Name) or reads(document, n))
     parts = [n for n in values if getattr(n, "value", "") not in document.imported]
@@ -69,20 +69,20 @@ def _parts(document: Document, node: cst.BaseExpression) -> list[cst.BaseExpress
     return own + sorted(parts, key=lambda n: document.span(n).start - document.span(n).end)
 
 
-def _less_mean(document: Document, target: Any, start: Any, inner: cst.BaseExpression) -> Iterator[Changes]:
-    """The target as the squares are taken of it; else less its mean, by name or printed from the statistic."""
+def _centred(document: Document, target: Any, start: Any, inner: cst.BaseExpression) -> Iterator[Changes]:
+    """Yield replacements of the target: the expression that is squared, or the target less its mean."""
     centred = squared_base(inner)
     if centred is not None and not bound_between(document, centred, target):
         yield {target: instead(document, target, stripped(centred))}
     last = assignments(document, document.scope(target))[::-1]
     means = [cst.Name(name) for s in last if called(s.value) in _MEANS for name in names_of(s)[-1:]]
-    for mean in (*means, _averaged(document, start, target)):
+    for mean in (*means, _mean_like(document, start, target)):
         less = expression("{x} - {m}", x=tight(stripped(target), SUM), m=mean) if mean is not None else target
         yield {target: instead(document, target, less)}
 
 
-def _averaged(document: Document, start: cst.BaseExpression, value: Any) -> cst.BaseExpression | None:
-    """The mean of a value over the axes of a statistic."""
+def _mean_like(document: Document, start: cst.BaseExpression, value: Any) -> cst.BaseExpression | None:
+    """Return the mean of a value over the axes of a statistic."""
     call = Reduction.of(document, start)
     dim = call.value("dim") if call is not None else None
     if call is None or dim is None:
@@ -96,11 +96,11 @@ def _uncentred(c: Computation, document: Document) -> Iterator[Change]:
     for scope in dict.fromkeys(document.scope(node) for node in carried(document, start)) if start else ():
         for node in document.below(scope, cst.BaseExpression) if isinstance(scope, cst.FunctionDef) else ():
             if (found := sides(node)) is not None:
-                yield "Leave the input as it is", _undone(document, node, found[0])
+                yield "Leave the input as it is", _uncentred_changes(document, node, found[0])
 
 
-def _undone(document: Document, difference: cst.BaseExpression, minuend: Any) -> Changes:
-    """The minuend alone, or no statement where that is a name's own value; and no mean that nothing else reads."""
+def _uncentred_changes(document: Document, difference: cst.BaseExpression, minuend: Any) -> Changes:
+    """Leave the minuend alone, and remove the mean if nothing else reads it."""
     stmt = document.around(difference, cst.Assign)
     own = stmt is not None and stmt.value is difference and names_of(stmt) == (getattr(minuend, "value", None),)
     changes = document.gone(stmt) if own else {difference: in_place_of(document, difference, minuend)}
@@ -108,13 +108,13 @@ def _undone(document: Document, difference: cst.BaseExpression, minuend: Any) ->
 
 
 def sides(node: cst.CSTNode | None) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
-    """Minuend and subtrahend of a difference: a - b, a.sub(b), torch.sub(a, b)."""
+    """Return minuend and subtrahend of a difference: a - b, a.sub(b), torch.sub(a, b)."""
     values = operands(node) if operation(node) == "sub" else ()
     return (values[0], values[1]) if values else None
 
 
 def centre_first(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
-    """The squared mean is no longer taken off the mean square: torch's own variance centres first."""
+    """Use torch's own variance, which centres first, instead of the mean square less the squared mean."""
     return Trial(tree, norm, "NRM204", partly=True).first(_variances(stat, tree.document))
 
 
@@ -129,7 +129,7 @@ def _variances(stat: Stat, document: Document) -> Iterator[Change]:
 
 
 def _variance(document: Document, call: cst.CSTNode, node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The variance of what a call takes the mean square of, over the same axes, to stand in place of the node."""
+    """Return the variance for a mean square over the same axes, to replace the node."""
     mean = Reduction.of(document, call)
     if mean is None or mean.name not in ("mean", "sum") or not isinstance(mean.node.func, cst.Attribute):
         return None
@@ -147,7 +147,7 @@ def _variance(document: Document, call: cst.CSTNode, node: cst.BaseExpression) -
 
 
 def square(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
-    """The fix that averages the squares; if a root is missing then, the next round adds it."""
+    """Average the squares; a missing root is added in the next round."""
     return Trial(tree, norm, "NRM403", partly=True).first(_squares(c, tree.document))
 
 
@@ -164,12 +164,12 @@ _GUARDS: Final = ("no_grad", "inference_mode")
 
 
 def attach(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
-    """The fix that removes what detaches the statistic from the gradient."""
+    """Remove what detaches the statistic from the gradient."""
     return Trial(tree, norm, "NRM405", partly=True).first(_attached(c, tree.document))
 
 
 def _attached(c: Computation, document: Document) -> Iterator[Change]:
-    cuts = {node: partial(_uncut, document, node) for node in _cuts(c, document)}
+    cuts = {node: partial(_reattached, document, node) for node in _cuts(c, document)}
     guard: Changes = {}
     for stat in stats_of(c):
         if stat.no_grad:
@@ -188,35 +188,34 @@ def _cuts(c: Computation, document: Document) -> Iterator[cst.BaseExpression]:
     return (node for node in map(document.at, spans) if isinstance(node, cst.Attribute | cst.Call))
 
 
-def _uncut(document: Document, node: cst.BaseExpression, now: Any) -> cst.BaseExpression:
-    """`v.detach()`, `v.data`, `v.item()` and `torch.detach(v)` leave v."""
+def _reattached(document: Document, node: cst.BaseExpression, now: Any) -> cst.BaseExpression:
+    """Return v for `v.detach()`, `v.data`, `v.item()` or `torch.detach(v)`."""
     return in_place_of(document, node, operand_of(document, now) if isinstance(now, cst.Call) else now.value)
 
 
 def _unguarded(document: Document, span: Span) -> Changes:
-    """Without the `with torch.no_grad():` around the statistic, where its block does nothing but name values."""
+    """Remove the `with torch.no_grad():` around the statistic, if its block only assigns names."""
     node = document.at(span)
     holders = (n for n in document.above(node) if isinstance(n, cst.With))
-    guard = next((n for n in holders if any(map(_guards, n.items))), None)
-    if guard is None or not isinstance(guard.body, cst.IndentedBlock) or not all(map(_names_values, guard.body.body)):
+    guard = next((n for n in holders if any(map(_disables_gradients, n.items))), None)
+    if guard is None or not isinstance(guard.body, cst.IndentedBlock) or not all(map(_binds_names, guard.body.body)):
         return {}
-    kept = [item for item in guard.items if not _guards(item)]
+    kept = [item for item in guard.items if not _disables_gradients(item)]
     last = [item.with_changes(comma=cst.MaybeSentinel.DEFAULT) for item in kept[-1:]]
     return {guard: guard.with_changes(items=[*kept[:-1], *last]) if kept else _dedented}
 
 
-def _guards(item: cst.WithItem) -> bool:
+def _disables_gradients(item: cst.WithItem) -> bool:
     return called(item.item) in _GUARDS
 
 
-def _names_values(line: cst.CSTNode) -> bool:
-    """Does the line assign local names only?"""
+def _binds_names(line: cst.CSTNode) -> bool:
     several = line.body if isinstance(line, cst.SimpleStatementLine) else ()
     return bool(several) and all(isinstance(one, cst.Name) for stmt in several for one in single_targets(stmt))
 
 
 def _dedented(holder: cst.With) -> cst.FlattenSentinel[Any]:
-    """The statements of the block, with the comments that stood above it and on its first line."""
+    """Return the statements of the block, with the comments above it and on its first line."""
     first, *rest = holder.body.body
     comment = getattr(holder.body, "header", cst.TrailingWhitespace()).comment
     above = [*holder.leading_lines, *([cst.EmptyLine(comment=comment)] if comment else [])]

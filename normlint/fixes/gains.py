@@ -1,4 +1,4 @@
-"""Repairs of NRM207, NRM406 and NRM505: a gain starts at one, and what nobody applies is applied."""
+"""Build the fixes of NRM207, NRM406 and NRM505: start gains at one, add 1 in fp32, and apply unused parameters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BIASES: Final = ("bias", "beta", "b_2", "shift")
 
 @dataclass(frozen=True, slots=True)
 class _Unused:
-    """The parameters that shall be applied: at most one of each kind."""
+    """The parameters to apply: at most one gain and one bias."""
 
     gain: Param | None
     bias: Param | None
@@ -47,13 +47,13 @@ class _Unused:
 
     @property
     def applicability(self) -> Applicability:
-        """SAFE where applying what was never trained changes nothing."""
+        """Return SAFE if applying the parameters with their first values changes nothing."""
         gain = self.gain is None or self.gain.init == "ones"
         bias = self.bias is None or self.bias.init == "zeros"
         return Applicability.SAFE if gain and bias else Applicability.UNSAFE
 
     def on(self, value: cst.BaseExpression) -> cst.BaseExpression:
-        """The expression with the gain and the bias applied; to a weight that starts at zero, 1 is added."""
+        """Return the expression with the gain and bias applied; a gain that starts at zero gets `1 +`."""
         if self.gain is not None:
             factor = cst.parse_expression(f"{'1 + ' * (self.gain.init == 'zeros')}self.{self.gain.name}")
             value = expression("{x} * {g}", x=tight(value, PRODUCT), g=tight(factor, PRODUCT))
@@ -63,7 +63,7 @@ class _Unused:
 
 
 def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
-    """All of the norm's unused parameters at once: they are findings of one cause."""
+    """Apply all of the norm's unused parameters in one fix: their findings have one cause."""
     document = tree.document
     biases = [p for p in unused if p.name in _BIASES]
     gains = [p for p in unused if p not in biases]
@@ -72,7 +72,7 @@ def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
     if len(gains) > 1 or len(biases) > 1 or forward is None or document.around(forward, cst.ClassDef) is None:
         return None
     if any(_may_be_none(document, p) for p in unused) or not all(c.over_last for c in norm.computations if c.returned):
-        return None  # it must be laid along the features, wherever they are
+        return None  # the gain must lie along the features, which may be on any axis
     new = _Unused(next(iter(gains), None), next(iter(biases), None), document)
     trial = Trial(tree, norm, "NRM505", frozenset(p.name for p in gains))
     return trial.first(_candidates(new, norm, forward), new.applicability)
@@ -93,13 +93,13 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
 
 
 def _is_no_norm(forward: cst.FunctionDef, value: cst.BaseExpression | None) -> bool:
-    """Several values, one of two, or what came in, perhaps as it is: no gain is applied to that."""
+    """Return whether several values, one of two, or a parameter is returned: no gain is applied to that."""
     came_in = isinstance(value, cst.Name) and value.value in parameters(forward)
     return came_in or isinstance(value, cst.Tuple | cst.List | cst.Dict | cst.IfExp)
 
 
 def _before_cast(new: _Unused, node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression]:
-    """What is cast, if anything is, and what stands there then."""
+    """Return the operand of a final cast, or the node itself, and what to replace it by."""
     operand = receiver(new.document, node) if called(node) in ("type_as", "to", "type") else None
     if operand is None:
         return node, _onto(new, node)
@@ -111,7 +111,7 @@ def _onto(new: _Unused, node: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _in_front_of_bias(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[Changes]:
-    """A bias is added already: the gain belongs on what it is added to."""
+    """Apply the gain to what a bias is added to already."""
     document = new.document
     names = {getattr(f.atom, "name", "") for f in norm.main.shift.factors} if norm.main.shift else set()
     for node in (n for n in document.below(forward, cst.Attribute) if n.attr.value in names):
@@ -124,7 +124,7 @@ def _in_front_of_bias(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Ite
 
 
 def _may_be_none(document: Document, param: Param) -> bool:
-    """Made under a test, `… if affine else None`, None in another branch, or by a base class outside the text."""
+    """Return whether the parameter is set under a condition, to None elsewhere, or by a base class outside the text."""
     name, branch = param.name, document.around(document.at(param.span), cst.If | cst.FunctionDef)
     own = re.escape(name)
     if not re.search(rf"\.{own}\s*(?::[^=\n]+)?=[^=]", document.text):
@@ -143,7 +143,7 @@ _NUMBERS: Final = {"0": "1", "1": "0", "1.0": "0.0", "0.0": "1.0", "1.": "0.", "
 
 
 def start_at_one(norm: Norm, gains: tuple[Gain, ...], tree: Tree) -> Fix | None:
-    """Weights of zeros under `1 +`, of ones without: first values change, and checkpoints mean what they meant."""
+    """Start gains under `1 +` at zero and others at one; UNSAFE, as it changes the first values."""
     document = tree.document
     several = zip(*(_first_values(norm, gain, document, tree) for gain in gains), strict=False)
     together = ((ways[0][0], {k: v for _, changes in ways for k, v in changes.items()}) for ways in several)
@@ -153,7 +153,7 @@ def start_at_one(norm: Norm, gains: tuple[Gain, ...], tree: Tree) -> Fix | None:
 def _first_values(norm: Norm, gain: Gain, document: Document, tree: Tree) -> Iterator[Change]:
     old, new = ("ones", "zeros") if gain.offset else ("zeros", "ones")
     meant = gain.offset is None and _OFFSETS.search(norm.qualname)  # for checkpoints whose weights lack the 1
-    if meant or (gain.offset and _handed_to_a_norm(document, gain)):
+    if meant or (gain.offset and _is_norm_argument(document, gain)):
         return
     changes: Changes = {}
     for call in (*_made(document, gain), *_filled(document, gain)):
@@ -162,8 +162,8 @@ def _first_values(norm: Norm, gain: Gain, document: Document, tree: Tree) -> Ite
     yield from ((f"Start the weight at {new}", {node: change}) for node, change in changes.items())
 
 
-def _handed_to_a_norm(document: Document, gain: Gain) -> bool:
-    """A fused path beside it takes the weight as it is, without 1 +."""
+def _is_norm_argument(document: Document, gain: Gain) -> bool:
+    """Return whether a fused path takes the weight as it is, without `1 +`."""
     own = {n.name.value for n in document.everywhere(cst.FunctionDef, "def ")}
     calls = [n for n in document.everywhere(cst.Call, "_norm") if called(n).endswith("_norm") and called(n) not in own]
     given = [a.value for call in calls for a in call.args]
@@ -171,19 +171,19 @@ def _handed_to_a_norm(document: Document, gain: Gain) -> bool:
 
 
 def _made(document: Document, gain: Gain) -> list[cst.Call]:
-    """Where the tensor is made: torch.ones, torch.full(…, 1.0), torch.ones_like, in nn.Parameter(…) or not."""
+    """Return the calls that make the tensor, such as torch.ones, torch.full(…, 1.0) or torch.ones_like."""
     return document.below(document.at(gain.param.span), cst.Call)[:2]
 
 
 def _filled(document: Document, gain: Gain) -> list[cst.Call]:
-    """Where it is filled later: nn.init.ones_(self.weight), self.weight.data.fill_(1.0)."""
+    """Return the calls that fill it later: nn.init.ones_(self.weight), self.weight.data.fill_(1.0)."""
     attribute = re.compile(rf"\.{re.escape(gain.param.name)}\b")
     calls = [n for n in document.everywhere(cst.Call, "_(") if called(n).endswith("_")]
     return [n for n in calls if attribute.search(document.source(n))]
 
 
 def _changed(tree: Tree, call: cst.Call, old: str) -> Changes:
-    """The call with the other first value."""
+    """Replace the first value in the call by the other one, such as ones by zeros."""
     name = called(call)
     if name.startswith(old) and name in _OTHER:
         imported = isinstance(call.func, cst.Attribute) or spelled(tree, f"torch.{_OTHER[name]}")
@@ -195,7 +195,7 @@ def _changed(tree: Tree, call: cst.Call, old: str) -> Changes:
 
 
 def widened(norm: Norm, gain: Gain, tree: Tree) -> Fix | None:
-    """`1 + self.weight` with the weight in fp32."""
+    """Add 1 in fp32: `1 + self.weight.float()`."""
     document = tree.document
     whole = document.at(gain.span)
     found = [n for n in document.below(whole, cst.Attribute) if n.attr.value == gain.param.name] if whole else []

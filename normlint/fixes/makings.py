@@ -1,4 +1,4 @@
-"""Norms where they are made and called: what is passed."""
+"""Build fixes for calls that make or use norms: pass the right arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from normlint.text.pieces import with_line_feeds
 
 
 def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
-    """What is called there gets one more argument, by name."""
+    """Pass one more keyword argument to the call."""
     document = tree.document
     call = document.at(span, cst.Call)
     if call is None:
@@ -27,27 +27,26 @@ def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
 
 
 def edited(message: str, edits: tuple[Edit, ...], _: Tree) -> Fix:
-    """These edits, as the rule has them."""
+    """Return a fix of the edits that the rule gives."""
     return Fix(message, edits, Applicability.UNSAFE)
 
 
 def fixed(text: str, called: Called, path: str = "", *, snippet: bool = False) -> tuple[Finding, ...]:
-    """The findings, each with its fix, or without where none can be made in bounded work."""
+    """Add fixes to the findings, as far as they can be made in bounded work."""
     try:
         with kept():
             tree = Tree(with_line_feeds(text), snippet=snippet)
-            # a fix leaves fewer findings than before, and none that is new
             fixes = [(one, repair(tree) if repair else None) for one, repair in called.found]
-            was = _counted(tree.text, path) if any(fix for _, fix in fixes) else Counter()
+            # a fix must leave fewer findings than before, and none that is new
+            was = _counts(tree.text, path) if any(fix for _, fix in fixes) else Counter()
             made = [
-                (one, fix if fix and _counted(apply(tree.text, fix.edits), path) < was else None) for one, fix in fixes
+                (one, fix if fix and _counts(apply(tree.text, fix.edits), path) < was else None) for one, fix in fixes
             ]
             return tuple(replace(one, fix=fix) for one, fix in made)
     except (LimitReached, SyntaxError, ValueError, RecursionError, MemoryError):
         return tuple(one for one, _ in called.found)
 
 
-def _counted(text: str, path: str) -> Counter[tuple[str, str]]:
-    """How often a norm has each finding."""
+def _counts(text: str, path: str) -> Counter[tuple[str, str]]:
     took(len(text) // STEP)
     return Counter((one.code, one.norm) for one, _ in read(text, path).found)

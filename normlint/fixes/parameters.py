@@ -1,4 +1,4 @@
-"""Parameters made as they should be: registered, of the features' shape, filled."""
+"""Build fixes for parameters: register them, give them the features' shape, and fill them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAKERS: Final = ("ones", "zeros", "Tensor", "FloatTensor", "tensor", "full")
 
 
 def as_parameter(param: Param, tree: Tree) -> Fix | None:
-    """`self.weight = torch.ones(dim)`: in nn.Parameter."""
+    """Wrap the tensor in nn.Parameter: `self.weight = nn.Parameter(torch.ones(dim))`."""
     document = tree.document
     made = document.at(param.span)
     owner = document.around(made, cst.ClassDef)
@@ -34,7 +34,7 @@ def as_parameter(param: Param, tree: Tree) -> Fix | None:
 
 
 def _assigned(document: Document, made: Any, name: str) -> cst.BaseExpression | None:
-    """What `self.name` is given: the expression around the tensor."""
+    """Return the whole expression that `self.name` is set to."""
     value = made
     while isinstance(document.parent(value), cst.Call | cst.Attribute | cst.BinaryOperation | cst.UnaryOperation):
         value = document.parent(value)
@@ -46,14 +46,14 @@ def _assigned(document: Document, made: Any, name: str) -> cst.BaseExpression | 
 
 
 def _set_again(document: Document, owner: cst.ClassDef, name: str, value: cst.BaseExpression) -> bool:
-    """Another tensor is put in its place elsewhere, which torch refuses for a parameter."""
+    """Return whether another tensor is assigned elsewhere, which torch refuses for a parameter."""
     here = document.around(value, cst.Assign | cst.AnnAssign).value
     named = (n for n in document.below(owner, cst.Attribute) if n.attr.value == name)
     return any(v is not here and not is_none(v) for n in named for v in given(document, n))
 
 
 def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> Changes:
-    """The changes that put the tensor into `nn.Parameter(…)`; none where it says that it isn't trained."""
+    """Wrap the tensor in `nn.Parameter(…)`; nothing if it is marked as not trained."""
     said = {a.keyword.value: document.source(a.value) for a in document.below(value, cst.Arg) if a.keyword}
     if said.get("requires_grad") == "False" or (called(value) == "requires_grad_" and value.args):  # type: ignore[attr-defined]
         return {}
@@ -62,28 +62,28 @@ def _wrapped(document: Document, value: cst.BaseExpression, parameter: str) -> C
 
 
 def filled(param: Param, init: str, tree: Tree) -> Fix:
-    """`torch.empty(dim)` becomes `torch.ones(dim)`, or of zeros: `init` says which."""
+    """Turn `torch.empty(dim)` into `torch.ones(dim)` or `torch.zeros(dim)`, as `init` says."""
     maker = _made_by(tree.document, param.span, tuple(_EMPTY))
     name = _EMPTY[called(maker)].format(init) if maker is not None else ""
-    func = _function(tree, name) if maker is not None else None
+    func = _torch_function(tree, name) if maker is not None else None
     changes: Changes = {maker.func: func} if maker is not None and func is not None else {}
     return tree.document.fix(f"Fill it: `torch.{name}(…)`", changes, Applicability.SAFE)
 
 
 def of_features(param: Param, init: str, tree: Tree) -> Fix:
-    """`torch.Tensor([dim])` and `torch.ones(1)` become `torch.ones(dim)`."""
+    """Turn `torch.Tensor([dim])` or `torch.ones(1)` into `torch.ones(dim)`."""
     maker = _made_by(tree.document, param.span, _MAKERS)
     changes = _shaped(tree, maker, init) if maker is not None and maker.args else {}
     return tree.document.fix(f"Make one value for each feature: `torch.{init}(…)`", changes, Applicability.UNSAFE)
 
 
 def _shaped(tree: Tree, maker: cst.Call, init: str) -> Changes:
-    """The call's name and its size, edited as little as may be."""
-    size, beside = maker.args[0].value, _beside(tree.document, maker)
+    """Change the call's name and size as little as possible."""
+    size, beside = maker.args[0].value, _other_sizes(tree.document, maker)
     sole = _sole(size)
     written, unclear = number(sole) is None, len(beside) > 1
     if sole is None or (called(maker) not in ("Tensor", "FloatTensor") if written else unclear):
-        return {}  # or another length, at times
+        return {}  # the other length may differ
     length = tree.document.source(sole) if written else next(iter(beside), "") or _length(tree, maker)
     if not length:
         return {}
@@ -91,19 +91,18 @@ def _shaped(tree: Tree, maker: cst.Call, init: str) -> Changes:
     if called(maker) in ("full", init):
         several = called(maker) == init and len([a for a in maker.args if not a.keyword]) > 1
         return {} if several else {size if beside else sole: new}
-    func = _function(tree, init)
+    func = _torch_function(tree, init)
     return {maker.func: func, size: new} if func and sum(not a.keyword for a in maker.args) == 1 else {}
 
 
 def _sole(size: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The one item of a list or tuple, or the number itself."""
+    """Return the only item of a list or tuple, or the number itself."""
     if isinstance(size, cst.List | cst.Tuple):
         return size.elements[0].value if len(size.elements) == 1 else None
     return size
 
 
-def _function(tree: Tree, name: str) -> cst.BaseExpression | None:
-    """Torch's function, as the text calls it."""
+def _torch_function(tree: Tree, name: str) -> cst.BaseExpression | None:
     written = spelled(tree, f"torch.{name}")
     return cst.parse_expression(written) if written else None
 
@@ -114,7 +113,7 @@ def _made_by(document: Document, span: Span, makers: tuple[str, ...]) -> cst.Cal
 
 
 def _length(tree: Tree, maker: cst.Call) -> str:
-    """What the class calls its number of features: a parameter with such a name, or one that has no default."""
+    """Return the class's name for its number of features: a usual one, or the only parameter without default."""
     document = tree.document
     init = document.around(maker, cst.FunctionDef)
     if init is None:
@@ -133,12 +132,10 @@ def _may_be_an_axis(name: str, init: cst.FunctionDef, document: Document) -> boo
     return name == "dim" and stored
 
 
-def _beside(document: Document, maker: cst.Call) -> list[str]:
-    """The sizes of other tensors of ones, zeros or nothing that aren't known to be one number."""
+def _other_sizes(document: Document, maker: cst.Call) -> list[str]:
+    """Return the sizes of other tensors of ones, zeros or nothing that aren't literal numbers."""
     calls = [n for n in document.below(document.scope(maker), cst.Call) if n is not maker]
     sized = [n.args for n in calls if called(n) in ("ones", "zeros", "empty")]
     sizes = [args[0].value for args in sized if sum(not a.keyword for a in args) == 1 and not args[0].star]
-    known = ((size, _sole(size)) for size in sizes)
-    return list(
-        dict.fromkeys(document.source(size) for size, sole in known if sole is not None and number(sole) is None)
-    )
+    named = [size for size in sizes if (sole := _sole(size)) is not None and number(sole) is None]
+    return list(dict.fromkeys(map(document.source, named)))

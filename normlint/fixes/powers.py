@@ -1,4 +1,4 @@
-"""The factor of a norm, printed again: roots and powers of what stands under them, and products that change sides."""
+"""Read and rewrite roots and powers, and turn products by them into divisions and back."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Power(NamedTuple):
     power: Fraction
 
     def to(self, document: Document, tree: Tree, power: Fraction) -> Changes:
-        """The base to another power; nothing for what is no root."""
+        """Change the power of the base; nothing if the new power is neither 1 nor a root."""
         if power == 1:
             return {self.whole: in_place_of(document, self.whole, self.base)}
         if abs(power) != HALF:
@@ -49,7 +49,7 @@ class Power(NamedTuple):
 
 
 def power_of(node: Any) -> Power | None:
-    """A root, square, reciprocal or power, however it is written."""
+    """Return a root, square, reciprocal or power, however it is written."""
     several, name = operands(node), called(node).rstrip("_")
     if name in POWERS:
         return next((Power(node, base, POWERS[name]) for base in operands(node, 1)), None)
@@ -60,7 +60,7 @@ def power_of(node: Any) -> Power | None:
 
 
 def powers_of(document: Document, c: Computation) -> list[Power]:
-    """What becomes of the statistic by roots and powers, the last first; those right behind one another are one."""
+    """Return the powers that are taken of the statistic, the last first; directly nested ones are combined."""
     found: list[Power] = []
     for span in (s.span for s in c.own_steps() if s.span != c.statistic.span):
         taken = power_of(document.at(span))
@@ -74,7 +74,7 @@ def powers_of(document: Document, c: Computation) -> list[Power]:
 
 
 def squared_base(node: cst.CSTNode | None) -> cst.BaseExpression | None:
-    """What is squared: x of `x ** 2`, `x * x`, `x.pow(2)`, `x.square()`, `x.mul(x)`."""
+    """Return x for `x ** 2`, `x * x`, `x.pow(2)`, `x.square()` or `x.mul(x)`."""
     found = power_of(node)
     if found is not None:
         return found.base if found.power == 2 else None
@@ -83,7 +83,7 @@ def squared_base(node: cst.CSTNode | None) -> cst.BaseExpression | None:
 
 
 def in_place_of(document: Document, whole: cst.BaseExpression, part: cst.BaseExpression) -> cst.BaseExpression:
-    """The part in place of the whole expression, without parentheses that aren't needed any more."""
+    """Return the part to replace the whole expression, without parentheses that become unnecessary."""
     kept = placed(document, whole, bare(part))
     if whole.lpar and not kept.lpar and spread(kept):
         return kept.with_changes(lpar=whole.lpar, rpar=whole.rpar)
@@ -91,7 +91,7 @@ def in_place_of(document: Document, whole: cst.BaseExpression, part: cst.BaseExp
 
 
 def renamed(tree: Tree, call: cst.Call, name: str) -> cst.Call:
-    """The call with the name of the function or method exchanged."""
+    """Change the name of the called function or method."""
     name += "_" * called(call).endswith("_")
     if isinstance(call.func, cst.Attribute):
         return call.with_changes(func=call.func.with_changes(attr=cst.Name(name)))
@@ -99,7 +99,7 @@ def renamed(tree: Tree, call: cst.Call, name: str) -> cst.Call:
 
 
 def joining(document: Document, start: cst.BaseExpression) -> Iterator[Product]:
-    """The products of the value with what is no number, and the divisions of that by the value."""
+    """Yield the products of the value with anything but a number, and the divisions by the value."""
     for node in carried(document, start):
         found = product_at(document, node)
         if found is not None and number(found.other) is None and (not found.first or operation(found.node) == "mul"):
@@ -107,14 +107,14 @@ def joining(document: Document, start: cst.BaseExpression) -> Iterator[Product]:
 
 
 def turned(document: Document, product: Product, value: cst.BaseExpression | None = None) -> Changes:
-    """The product as a division by its value (or what stands in its place), the division as a product."""
+    """Turn a product into a division by its value (or by the given one), and a division into a product."""
     node: Any = product.node
     divides, new = operation(node) == "div", tight(value or product.value, POWER)
     if called(node).endswith("_"):
         return {}
     if isinstance(node, cst.AugAssign):
         return {node.operator: cst.MultiplyAssign() if divides else cst.DivideAssign(), node.value: new}
-    if isinstance(node, cst.BinaryOperation) and not product.first:  # with the white space that it has
+    if isinstance(node, cst.BinaryOperation) and not product.first:  # keeps its white space
         spaces = {name: getattr(node.operator, name) for name in ("whitespace_before", "whitespace_after")}
         return {node.operator: (cst.Multiply if divides else cst.Divide)(**spaces), node.right: new}
     sign, other = "*" if divides else "/", tight(product.other, PRODUCT)

@@ -1,4 +1,4 @@
-"""The root printed again: NRM401, NRM402, NRM302 and NRM601, and where eps belongs under it."""
+"""Build the fixes of NRM302, NRM401, NRM402 and NRM601: rewrite the root, and find where eps belongs under it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _INVERSES: Final = re.compile(r"inv|rsqrt|recip|scale|rstd|rrms|factor|normed|no
 
 
 def invert(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
-    """The fix that divides by the root instead of multiplying: it inverts the product, or the root."""
+    """Divide by the root instead of multiplying: invert either the product or the root."""
     return Trial(tree, norm, "NRM401", partly=True).first(_inversions(c, tree))
 
 
@@ -58,13 +58,13 @@ def _inversions(c: Computation, tree: Tree) -> Iterator[Change]:
 
 
 def _named_a_root(value: cst.BaseExpression) -> bool:
-    """Is the value's name that of a root (rms, std), not of an inverse?"""
+    """Return whether the value has the name of a root (rms, std) and not of an inverse."""
     name = value.value if isinstance(value, cst.Name) else ""
     return bool(_ROOTS.search(name)) and not _INVERSES.search(name)
 
 
 def take_root(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
-    """One square root: put in where there is none, taken away where there are two."""
+    """Take exactly one square root: add one, or remove one of two."""
     return Trial(tree, norm, "NRM402", partly=True).first(_roots(c, tree))
 
 
@@ -81,7 +81,7 @@ def _roots(c: Computation, tree: Tree) -> Iterator[Change]:
 
 
 def one_root(norm: Norm, root: Span, division: Span, tree: Tree) -> Fix | None:
-    """`1 / sqrt(v)`, `x / sqrt(v)`, and the same through a name, with rsqrt."""
+    """Write `1 / sqrt(v)` or `x / sqrt(v)` with rsqrt, also where the root has a name."""
     return Trial(tree, norm, "NRM601").first(_inverse_roots(root, division, tree.document, tree))
 
 
@@ -104,7 +104,7 @@ def _inverse_roots(root: Span, division: Span, document: Document, tree: Tree) -
 
 
 def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
-    """Return the changes that keep both lines: `rms = torch.sqrt(v)` becomes `inv_rms = torch.rsqrt(v)`."""
+    """Keep both lines: turn `rms = torch.sqrt(v)` into `inv_rms = torch.rsqrt(v)`, and the division into a product."""
     document, name, whole, line = tree.document, product.value, taken.whole, tree.document.line(product.node)
     stmt = definition(document, name) if isinstance(name, cst.Name) else None
     if not isinstance(name, cst.Name) or stmt is None or stmt.value is not whole or document.line(stmt) is line:
@@ -112,7 +112,7 @@ def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
     if sole_reader(document, stmt) is not line or number(product.other) is not None:
         return {}
     inverse = rooted(tree, taken.base, "rsqrt")
-    if isinstance(whole, cst.Call) and called(whole).rstrip("_") == "sqrt":  # no power
+    if isinstance(whole, cst.Call) and called(whole).rstrip("_") == "sqrt":  # not v ** 0.5
         inverse = renamed(tree, whole, "rsqrt")
     word = f"inv_{name.value}" if _named_a_root(name) else name.value
     turn = turned(document, product, cst.Name(word))
@@ -125,15 +125,15 @@ def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
 
 
 def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
-    """Eps under the root: this is printed again, with eps, where eps is added to it."""
+    """Move eps under the root: write the root again, with eps, where eps is added to it."""
     document, trial = tree.document, Trial(tree, norm, "NRM302")
     message, changes = f"Move `{tree.text[slice(*e.at)]}` under the root", _moved(e, document, tree)
     fix = document.fix(message, changes, Applicability.UNSAFE)
     if called(document.at(c.statistic.span)).startswith("std"):
-        return fix  # a variance in half may be the next round's finding
+        return fix  # a variance in half may be a new finding, fixed in the next round
     fixed = trial.fixed(fix.edits)
     sums = [one for one in fixed.computations if one.statistic.reduce == "sum"] if fixed else []
-    mean = all(count.inside for one in sums for count in one.counts)  # not yet the sum
+    mean = all(count.inside for one in sums for count in one.counts)  # no eps under a sum that isn't divided yet
     return trial.first([(message, changes)], Applicability.UNSAFE) if mean else None
 
 
@@ -160,7 +160,7 @@ def _moved(e: Eps, document: Document, tree: Tree) -> Changes:
 
 
 def _root(node: Any, tree: Tree) -> Power | None:
-    """The root that is taken of the mean square; of a deviation that of the variance."""
+    """Return the root of the mean square; for a standard deviation, that of the variance."""
     if called(node) == "std" and isinstance(node.func, cst.Attribute):
         return Power(node, renamed(tree, node, "var"), HALF)
     found = power_of(node)
@@ -168,14 +168,14 @@ def _root(node: Any, tree: Tree) -> Power | None:
 
 
 class Place(NamedTuple):
-    """Where eps belongs: beside `node`, which is the mean square (`squared`) or already its root."""
+    """Where to add eps: to `node`, which is the mean square (`squared`) or already its root."""
 
     node: cst.BaseExpression
     squared: bool
 
 
 def place(document: Document, c: Computation) -> Place | None:
-    """What the first root is taken of; where the statistic is a root itself, what the input is divided by."""
+    """Return what the first root is taken of; if the statistic is a root itself, what the input is divided by."""
     squared, start = all(step.op not in ("norm", "std") for step in c.trail), document.at(c.statistic.span)
     powers = [one.base for one in powers_of(document, c)]
     divided = (p.value for p in (joining(document, start) if start is not None else ()) if operation(p.node) == "div")
@@ -184,7 +184,7 @@ def place(document: Document, c: Computation) -> Place | None:
 
 
 def joined(document: Document, where: Place, eps: str) -> Changes:
-    """Eps at its place: added to the mean square, or a floor of its root."""
+    """Add eps to the mean square, or make it the least value of the root."""
     node, value = where.node, cst.parse_expression(eps)
     if not where.squared:
         return {node: lambda now: expression("{x}.clamp(min={e})", x=tight(now), e=value)}
@@ -192,5 +192,5 @@ def joined(document: Document, where: Place, eps: str) -> Changes:
 
 
 def summed(value: cst.BaseExpression, eps: cst.BaseExpression) -> cst.BaseExpression:
-    """Eps added to the value."""
+    """Return the sum of the value and eps."""
     return expression("{x} + {e}", x=tight(stripped(value), SUM), e=tight(eps, SUM + 1))

@@ -1,4 +1,4 @@
-"""Expressions made anew: in the parentheses that their place needs, and as the text around spells such things."""
+"""Read operations, and write expressions with the parentheses that their place needs, as the text spells them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from normlint.fixes.tree import Tree, spelled
 HALF: Final = Fraction(1, 2)
 POWERS: Final = {"sqrt": HALF, "rsqrt": -HALF, "reciprocal": Fraction(-1), "square": Fraction(2)}
 NAMED: Final = {power: name for name, power in POWERS.items()}
-ATOM, POWER, UNARY, PRODUCT, SUM, LOOSE = 16, 14, 13, 12, 11, 0  # how tightly an expression holds together
+ATOM, POWER, UNARY, PRODUCT, SUM, LOOSE = 16, 14, 13, 12, 11, 0  # how tightly an expression binds
 _TIGHT: Final = {
     cst.Power: POWER,
     **dict.fromkeys((cst.Multiply, cst.Divide, cst.FloorDivide, cst.Modulo, cst.MatrixMultiply), PRODUCT),
@@ -35,12 +35,12 @@ _NAMES: Final = {
     "subtract": "sub",
     "float_power": "pow",
 }
-_GIVEN: Final = ("input", "other", "exponent")  # operands by their names
+_GIVEN: Final = ("input", "other", "exponent")  # names under which torch takes operands
 _ATOMS: Final = cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.List | cst.Dict | cst.BaseString
 
 
 def binding(node: cst.BaseExpression) -> int:
-    """How tightly the expression holds together, parentheses of its own counted."""
+    """Return how tightly the expression binds, including its own parentheses."""
     if node.lpar or isinstance(node, _ATOMS):
         return ATOM
     if isinstance(node, cst.BinaryOperation):
@@ -51,50 +51,50 @@ def binding(node: cst.BaseExpression) -> int:
 
 
 def tight(node: cst.BaseExpression, needed: int = ATOM) -> cst.BaseExpression:
-    """The expression, in parentheses where it is looser than needed."""
+    """Return the expression, in parentheses if it binds less tightly than `needed`."""
     if binding(node) >= needed:
         return node
     return node.with_changes(lpar=(cst.LeftParen(),), rpar=(cst.RightParen(),))
 
 
 def bare(node: cst.BaseExpression) -> cst.BaseExpression:
-    """The expression without the parentheses around it, unless they hold lines or comments together."""
+    """Remove the expression's parentheses, unless they hold several lines or comments together."""
     return node if spread(node) else node.with_changes(lpar=(), rpar=())
 
 
 def spread(node: cst.BaseExpression) -> bool:
-    """The expression goes over lines, so that parentheses have to hold it together."""
+    """Return whether parentheses must hold the expression together, because it has several lines or a comment."""
     return "\n" in shown(node) or "#" in shown(node)
 
 
 def shown(node: cst.CSTNode) -> str:
-    """The node as it would be written; it may be none of the text's."""
+    """Return the node's source code, also for a node that isn't in the text."""
     return cst.Module([]).code_for_node(node)
 
 
 def stripped(node: cst.BaseExpression) -> cst.BaseExpression:
-    """The expression without the parentheses around it: those of a call stand there instead."""
+    """Remove the expression's parentheses in any case, for a place within those of a call."""
     return node.with_changes(lpar=(), rpar=())
 
 
 def called(node: cst.CSTNode | None) -> str:
-    """The last name of what is called, "" for what is no call."""
+    """Return the last part of the called function's name; empty for anything but a call."""
     return last_name(node) if isinstance(node, cst.Call) else ""
 
 
 def last_name(node: cst.CSTNode | None) -> str:
-    """The last part of a name with dots, or of that of what is called."""
+    """Return the last part of a dotted name or of a called function's name."""
     func = node.func if isinstance(node, cst.Call) else node
     return func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
 
 
 def operation(node: cst.CSTNode | None) -> str:
-    """mul, div, add, sub or pow: what an operator, a method or a function of torch does with two values."""
+    """Return mul, div, add, sub or pow for a binary operator, method or function of torch; empty for others."""
     return _SIGNS.get(type(getattr(node, "operator", None))) or _NAMES.get(called(node).rstrip("_"), "")
 
 
 def operands(node: Any, several: int = 2) -> list[cst.BaseExpression]:
-    """The values of an operation in their order, a method's tensor first; none where it has another number of them."""
+    """Return the operands in order, a method's tensor first; empty unless there are `several`."""
     if isinstance(node, cst.BinaryOperation | cst.AugAssign):
         values = [node.left, node.right] if isinstance(node, cst.BinaryOperation) else [node.target, node.value]
     else:
@@ -106,12 +106,12 @@ def operands(node: Any, several: int = 2) -> list[cst.BaseExpression]:
 
 
 def expression(template: str, **parts: cst.BaseExpression) -> cst.BaseExpression:
-    """The template with these expressions in it."""
+    """Parse the template with these expressions in it."""
     return helpers.parse_template_expression(template, cst.PartialParserConfig(), **parts)
 
 
 def argument(value: cst.BaseExpression, keyword: str = "") -> cst.Arg:
-    """An argument of a call, by name or by its place."""
+    """Return an argument of a call, with a keyword if one is given."""
     if not keyword:
         return cst.Arg(value)
     none = cst.SimpleWhitespace("")
@@ -119,12 +119,12 @@ def argument(value: cst.BaseExpression, keyword: str = "") -> cst.Arg:
 
 
 def is_none(node: cst.CSTNode | None) -> bool:
-    """Is the expression the literal None?"""
+    """Return whether the expression is the literal None."""
     return isinstance(node, cst.Name) and node.value == "None"
 
 
 def number(node: cst.CSTNode | None) -> Fraction | None:
-    """The value of a number written out: 2, -0.5, 1 / 2."""
+    """Return the value of a number written out: 2, -0.5, 1 / 2."""
     match node:
         case cst.Integer() | cst.Float():
             try:
@@ -141,13 +141,13 @@ def number(node: cst.CSTNode | None) -> Fraction | None:
 
 
 def rooted(tree: Tree, node: cst.BaseExpression, name: str) -> cst.BaseExpression:
-    """Sqrt or rsqrt of the expression, by torch's function; by a method where the text doesn't name torch."""
+    """Return the sqrt or rsqrt of the expression, as a method if the text doesn't import torch."""
     function = spelled(tree, f"torch.{name}")
     return call_of(function, node) if function else expression(f"{{x}}.{name}()", x=tight(node))
 
 
 def call_of(function: str, node: cst.BaseExpression) -> cst.Call:
-    """The function of the expression; parentheses around it become those of the call."""
+    """Return a call of the function with the expression; its parentheses become those of the call."""
     call = cst.ensure_type(cst.parse_expression(f"{function}()"), cst.Call)
     if not node.lpar:
         return call.with_changes(args=[cst.Arg(node)])
@@ -157,7 +157,7 @@ def call_of(function: str, node: cst.BaseExpression) -> cst.Call:
 
 
 def placed(document: Document, old: cst.BaseExpression, new: cst.BaseExpression) -> cst.BaseExpression:
-    """The new expression as it may stand where the old one stands: in parentheses where its place needs them."""
+    """Return the new expression in the parentheses that it needs in place of the old one."""
     holder, needed = document.parent(old), LOOSE
     match holder:
         case cst.BinaryOperation(left=left, operator=operator):
@@ -173,7 +173,7 @@ def placed(document: Document, old: cst.BaseExpression, new: cst.BaseExpression)
 
 
 def instead(document: Document, old: cst.BaseExpression, new: cst.BaseExpression) -> cst.BaseExpression:
-    """The new expression in the place of the old one, within the parentheses that this one has."""
+    """Return the new expression for the place of the old one, within the old parentheses if there are any."""
     return new.with_changes(lpar=old.lpar, rpar=old.rpar) if old.lpar else placed(document, old, new)
 
 

@@ -1,4 +1,4 @@
-"""Statements that change more than they give: a print taken out, a change in place made on a new tensor."""
+"""Build fixes for statements with side effects: remove a print, and replace a change in place by a new tensor."""
 
 from __future__ import annotations
 
@@ -29,11 +29,8 @@ _OPERATORS: Final[dict[Any, tuple[str, int]]] = {
 }
 
 
-# --- a print ---------------------------------------------------------------------------------------------------------
-
-
 def without_print(span: Span, tree: Tree) -> Fix | None:
-    """The statement is a call of print: it goes; a block that is left empty gets `pass`."""
+    """Remove a call of print; a block that would be empty gets `pass`."""
     document = tree.document
     call = document.at(span, cst.Call)
     safety = _applicability(document, call) if call is not None else None
@@ -48,7 +45,7 @@ def without_print(span: Span, tree: Tree) -> Fix | None:
 
 
 def _applicability(document: Document, call: cst.Call) -> Applicability | None:
-    """SAFE where the arguments only look; None where they change something."""
+    """Return SAFE if the arguments of print have no side effects, UNSAFE if unknown, None if they have."""
     several = document.below(call, cst.Call | cst.NamedExpr | cst.Await | cst.Yield)
     inner = [node for node in several if node is not call]
     if any(not isinstance(node, cst.Call) or called(node).endswith("_") for node in inner):
@@ -57,24 +54,21 @@ def _applicability(document: Document, call: cst.Call) -> Applicability | None:
 
 
 def _is_own(func: cst.BaseExpression) -> bool:
-    """A function or method of the text, which may do anything."""
+    """Return whether the function may be the text's own, which may do anything."""
     if isinstance(func, cst.Attribute):
         return getattr(func.value, "value", "") in ("self", "cls")
     return isinstance(func, cst.Name) and func.value not in _PURE
 
 
-# --- in place --------------------------------------------------------------------------------------------------------
-
-
 def out_of_place(norm: Norm, span: Span, tree: Tree) -> Fix | None:
-    """The first of the changes on a tensor of its own, so that the norm stays what it is."""
+    """Replace a change in place by one on a new tensor, if the norm stays what it is."""
     return Trial(tree, norm, "NRM502").first(_ways(tree.document, span))
 
 
 def _ways(document: Document, span: Span) -> Iterator[Change]:
     stmt, call = document.at(span, cst.AugAssign), document.at(span, cst.Call)
     node = stmt or call
-    if node is None or document.span(node) != span or _meant(document, node):
+    if node is None or document.span(node) != span or _relied_on(document, node):
         return
     if stmt is not None:
         yield from _augmented(document, stmt)
@@ -85,7 +79,7 @@ def _ways(document: Document, span: Span) -> Iterator[Change]:
 
 
 def _augmented(document: Document, stmt: cst.AugAssign) -> Iterator[Change]:
-    """`x *= r` becomes `x = x * r`."""
+    """Turn `x *= r` into `x = x * r`."""
     sign, level = _OPERATORS.get(type(stmt.operator), ("", 0))
     name = stmt.target
     if sign and isinstance(name, cst.Name | cst.Attribute):
@@ -97,24 +91,23 @@ def _augmented(document: Document, stmt: cst.AugAssign) -> Iterator[Change]:
 
 
 def _cast_back(document: Document, name: cst.BaseExpression, value: cst.BaseExpression) -> cst.BaseExpression:
-    """The value cast to what the tensor was, as an operation in place makes it."""
+    """Cast the value to the tensor's dtype, as an operation in place does."""
     by_tensor = ".type_as(" in document.text and ".to(" not in document.text
     return expression("{v}.type_as({x})" if by_tensor else "{v}.to({x}.dtype)", v=tight(value), x=name)
 
 
 def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> Iterator[Change]:
-    """`x.mul_(r)` becomes `x.mul(r)`, where that is bound to its name again, or the name isn't needed any more."""
+    """Turn `x.mul_(r)` into `x.mul(r)`, and bind the result to the name where that is needed."""
     plain, stmt = called(call).rstrip("_"), document.around(call, cst.BaseSmallStatement)
     new = call.with_changes(func=call.func.with_changes(attr=cst.Name(plain)))
     message, target = f"Make a new tensor: `{plain}` for `{plain}_`", cst.AssignTarget(name)  # type: ignore[arg-type]
     back = _cast_back(document, name, new)
+    bound_again = isinstance(stmt, cst.Assign) and stmt.targets[0].target.deep_equals(name)
     if isinstance(stmt, cst.Expr):
         for change in (new, back) if _heads(call, stmt.value) else ():
             whole: Changes = {stmt: lambda now: cst.Assign([target], now.value, semicolon=now.semicolon), call: change}
             yield message if change is not new else f"Make a new tensor: `{document.source(name)} = …`", whole
-    elif (isinstance(stmt, cst.Assign) and stmt.targets[0].target.deep_equals(name)) or not _read_later(
-        document, stmt, name
-    ):
+    elif bound_again or not _read_later(document, stmt, name):
         yield message, {n.func: new.func for n in document.below(stmt, cst.Call) if n.deep_equals(call)}
         yield message, {call: back}
     elif isinstance(stmt, cst.Assign) and stmt.value is call:
@@ -122,21 +115,21 @@ def _of_call(document: Document, call: cst.Call, name: cst.BaseExpression) -> It
 
 
 def _heads(call: cst.Call, whole: cst.CSTNode) -> bool:
-    """The call is the whole expression, or the head of a chain of calls on its result."""
+    """Return whether the call is the whole expression or starts a chain of method calls."""
     while whole is not call and isinstance(whole, cst.Call) and isinstance(whole.func, cst.Attribute):
         whole = whole.func.value
     return whole is call and isinstance(getattr(call.func, "value", None), cst.Name | cst.Attribute)
 
 
-def _meant(document: Document, node: cst.CSTNode) -> bool:
-    """Does a caller drop the result, and so rely on the change in place?"""
+def _relied_on(document: Document, node: cst.CSTNode) -> bool:
+    """Return whether a caller drops the result, and so relies on the change in place."""
     function = document.around(node, cst.FunctionDef)
     name = function.name.value if function is not None else ""
     return any(called(stmt.value) == name for stmt in (document.everywhere(cst.Expr, name) if name else ()))
 
 
 def _read_later(document: Document, stmt: cst.CSTNode, name: cst.BaseExpression) -> bool:
-    """Is the name used after the statement for more than its dtype or shape?"""
+    """Return whether the name is read after the statement for more than its dtype or shape."""
     if not isinstance(name, cst.Name):
         return False
     later: Sequence[cst.Name] = loads(document, name.value, document.scope(stmt))

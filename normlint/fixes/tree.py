@@ -1,7 +1,6 @@
-"""The syntax around a finding, for making edits: nodes by their character spans, and how the text calls torch.
+"""Look up syntax for making edits: nodes by their character spans, and the text's names for torch.
 
-Rules never see it: a rule hands on spans of the norm, and a repair looks up here what stands there. The standard
-library's parser is enough for that, and fast.
+Rules pass on spans, and a fix looks up here what stands there. The standard library's parser is enough for that.
 """
 
 from __future__ import annotations
@@ -21,12 +20,13 @@ if TYPE_CHECKING:
     from normlint.fixes.document import Document
 
 K = TypeVar("K")
-USUAL = frozenset(("torch", "F", "nn", "np", "math", "einops"))  # names of modules in a text without imports
-LOOKS = frozenset("dtype device shape size dim ndim numel is_cuda requires_grad".split())  # no value is read by these
+USUAL = frozenset(("torch", "F", "nn", "np", "math", "einops"))  # usual names of modules, for a text without imports
+# Attributes that read no values of a tensor.
+LOOKS = frozenset("dtype device shape size dim ndim numel is_cuda requires_grad".split())
 
 
 class Tree:
-    """A unit's text, parsed, with the way from spans to nodes and back."""
+    """The parsed text of a unit, with its nodes by span, parent and kind."""
 
     def __init__(self, text: str, *, snippet: bool = False, uses: Uses = ()) -> None:
         self.text = text
@@ -37,14 +37,14 @@ class Tree:
         self._known: dict[object, Any] = {}
 
     def once(self, key: object, make: Callable[[], K]) -> K:
-        """What `make` gives for this key, made once."""
+        """Return what `make` returns for this key, computed once."""
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]  # type: ignore[no-any-return]
 
     @cached_property
     def document(self) -> Document:
-        """The text for fixes that change nodes of libcst, which is imported only then."""
+        """Return the text for fixes that change nodes of libcst, which is imported only then."""
         from normlint.fixes.document import Document
 
         tops = [(_first_line(n), n.end_lineno or n.lineno) for n in self.root.body]
@@ -56,7 +56,7 @@ class Tree:
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """All nodes of the text, each in front of those below it."""
+        """Return all nodes of the text, parents first."""
         return list(ast.walk(self.root))
 
     @cached_property
@@ -65,7 +65,7 @@ class Tree:
 
     @cached_property
     def paths(self) -> dict[str, str]:
-        """Local names by the dotted path they stand for: {"torch.nn": "nn"}."""
+        """Return local names by the dotted path they stand for: {"torch.nn": "nn"}."""
         found: dict[str, str] = {}
         for node in self.nodes:
             if isinstance(node, ast.Import):
@@ -79,12 +79,12 @@ class Tree:
 
     @cached_property
     def imported(self) -> frozenset[str]:
-        """The names that imports bind, anywhere in the text."""
+        """Return the names that imports anywhere in the text bind."""
         return frozenset(name.partition(".")[0] for name in self.paths.values())
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The names and attributes that the text speaks of."""
+        """Return the names, attributes and imported names in the text."""
         fields = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name"}
         return frozenset(getattr(node, fields[type(node)]) for node in self.nodes if type(node) in fields)
 
@@ -97,46 +97,46 @@ class Tree:
         return start + (column if piece.isascii() else len(piece.encode()[:column].decode()))
 
     def span(self, node: Any) -> Span:
-        """Where an expression or a statement stands, without parentheses around it."""
+        """Return the span of an expression or statement, without parentheses around it."""
         start = self._offset(node.lineno, node.col_offset)
         return Span(start, self._offset(node.end_lineno, node.end_col_offset))
 
     def source(self, node: ast.AST) -> str:
-        """The node as it is written."""
+        """Return the node's source text."""
         span = self.span(node)
         return self.text[span.start : span.end]
 
     def around(self, span: Span, kind: Any) -> Any:
-        """The innermost node of that kind that contains the span."""
+        """Return the innermost node of that kind that contains the span."""
         placed = self.once(kind, lambda: [(self.span(node), node) for node in self.nodes if isinstance(node, kind)])
         took(len(placed) // 10)
         found = [(here.end - here.start, node) for here, node in placed if here.holds(span)]
         return min(found, key=lambda one: one[0], default=(0, None))[1]
 
     def parent(self, node: ast.AST) -> ast.AST | None:
-        """The node that holds this one."""
+        """Return the node that holds this one."""
         return self._parents.get(node)
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The nodes that hold this one, from the inside out."""
+        """Yield the nodes that hold this one, from the inside out."""
         found = self.parent(node)
         while found is not None:
             yield found
             found = self.parent(found)
 
     def holder(self, node: ast.AST, kind: Any) -> Any:
-        """The innermost node of that kind that is this one or holds it."""
+        """Return the innermost node of that kind that is this one or holds it."""
         return next((n for n in (node, *self.above(node)) if isinstance(n, kind)), None)
 
 
 def _first_line(node: ast.AST) -> int:
-    """Of a decorated one, its first decorator's."""
+    """Return the node's first line, including decorators."""
     lines: list[int] = [one.lineno for one in (node, *getattr(node, "decorator_list", ()))]
     return min(lines)
 
 
 def spelled(tree: Tree, dotted: str) -> str | None:
-    """`dotted` (torch.nn.Parameter) by the shortest name that the text has for it; None where it has none."""
+    """Return the shortest name that the text has for a dotted path such as torch.nn.Parameter; None if it has none."""
     names, rest = tree.paths, ""
     while dotted:
         if dotted in names:

@@ -1,4 +1,4 @@
-"""Edits on trial: the text is read again as it would be, and the norm must come out as it should.
+"""Try edits: read the text again as it would be, and accept only edits after which the norm is right.
 
 A repair that has several ways to fix a norm lists them, the most natural first; the first that is right is taken.
 """
@@ -28,12 +28,12 @@ from normlint.text.frozen import dataclass
 
 
 def with_twins(tree: Tree, edits: tuple[Edit, ...], places: Collection[Span]) -> tuple[Edit, ...]:
-    """The edits, and those in a statistic at one of the places also where the same text stands in its statement."""
-    return tuple(dict.fromkeys((*edits, *(copy for place in places for copy in _copied(tree.document, edits, place)))))
+    """Repeat edits in a statistic at one of the places wherever the same text occurs again in its statement."""
+    return tuple(dict.fromkeys((*edits, *(copy for place in places for copy in _copies(tree.document, edits, place)))))
 
 
-def _copied(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
-    """The edits inside a stretch that the text repeats, for its repetitions; none where an edit crosses its bounds."""
+def _copies(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterator[Edit]:
+    """Yield the edits inside a repeated text for its repetitions; none where an edit crosses its bounds."""
     here, *others = _twins(document, place) or [place]
     inside = [edit for edit in edits if here.holds(edit.span)]
     if any(edit.span.start < here.end and here.start < edit.span.end for edit in edits if edit not in inside):
@@ -44,7 +44,7 @@ def _copied(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterato
 
 
 def _twins(document: Document, place: Span) -> list[Span]:
-    """The widest expression around the statistic that stands in its statement more than once, then where else."""
+    """Return the widest repeated expression around the statistic in its statement, then its repetitions."""
     node: Any = document.at(place)
     stmt: Any = document.around(node, cst.BaseSmallStatement)
     if stmt is None:
@@ -62,7 +62,7 @@ def _twins(document: Document, place: Span) -> list[Span]:
 
 _SHAPED: Final = ("rms", "layer")
 _HIDING: Final = ("NRM403",)
-_Norms = tuple[tuple[Span, Norm], ...]  # and where they were before any edit
+_Norms = tuple[tuple[Span, Norm], ...]  # with their spans in the unedited text
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class Trial:
     tree: Tree
     norm: Norm
     code: str
-    applied: frozenset[str] = frozenset()  # gains that the norm gets by the edits
-    gained: int = 0  # how many eps it gets by them
-    partly: bool = False  # where nothing leaves the norm clean, see `_in_part`
+    applied: frozenset[str] = frozenset()  # gains that the edits apply
+    gained: int = 0  # number of eps that the edits add
+    partly: bool = False  # accept less than a clean norm, see `_in_part`
 
     def first(self, changes: Iterable[Change], applicability: Applicability = Applicability.SAFE) -> Fix | None:
-        """The fix by the first of these changes that passes, and that changes nothing but the norm, if one does."""
+        """Return a fix by the first of the changes that passes, preferring one that changes only the norm."""
         tried: dict[tuple[Edit, ...], str] = {}
         passed: list[tuple[Edit, ...]] = []
         places = {stat.span for c in self.norm.computations for stat in stats_of(c)}
@@ -94,25 +94,25 @@ class Trial:
         return Fix(tried[edits], edits, applicability) if edits else None
 
     def _in_part(self, tried: Iterable[tuple[Edit, ...]]) -> Iterator[tuple[Edit, ...]]:
-        """Edits that fix one of several findings of the rule, or that bring out what the finding hid."""
+        """Yield edits that fix one of several findings of the rule, or that reveal another finding behind this one."""
         most = list(reported(self.norm)).count(self.code) - 1
         yield from (edits for edits in tried if most and self.passes(edits, left=most))
-        brought = {edits: self._brought_out(edits) for edits in tried}
+        brought = {edits: self._revealed(edits) for edits in tried}
         yield from sorted((e for e, new in brought.items() if new), key=lambda e: len(brought[e]))
 
-    def _brought_out(self, edits: tuple[Edit, ...]) -> tuple[str, ...]:
-        """What other rules see where the norm is rid of the finding: a wrong count under what was no root."""
+    def _revealed(self, edits: tuple[Edit, ...]) -> tuple[str, ...]:
+        """Return the codes of new findings on the norm once this one is fixed, if no other norm has new ones."""
         fixed = self.fixed(edits)
         codes = set(reported(fixed)) if fixed is not None else {self.code}
         if fixed is None or self.code in codes or not _alike(self, fixed, counted="NRM104" in codes):
             return ()
         new = list(self._read(edits).new)
-        hidden = self.code in _HIDING  # without squares no other rule for formulas speaks
+        hidden = self.code in _HIDING  # without squares no other rule for formulas reports
         own = all(name == self.norm.qualname and (hidden or code[:4] != self.code[:4]) for name, code in new)
         return tuple(code for _, code in new) if own else ()
 
     def passes(self, edits: tuple[Edit, ...], left: int = 0) -> bool:
-        """Does the rule say no more of the norm after the edits than is `left`, and no rule more of any norm?"""
+        """Return whether at most `left` findings of the rule stay on the norm, and no norm has a new finding."""
         fixed = self.fixed(edits)
         if fixed is None or not _alike(self, fixed) or list(reported(fixed)).count(self.code) > left:
             return False
@@ -126,10 +126,10 @@ class Trial:
         return sum(list(reported(one)).count(self.code) for one in beside)
 
     def helps(self, edits: tuple[Edit, ...], finding: Finding) -> bool:
-        """Is the finding gone from its place, or the norm no norm of the text's own any more?
+        """Return whether the finding is gone from its place, or the norm is none of the text's own any more.
 
-        Of its own it may show what the finding hid; of other norms nothing new may be said. And what the function
-        gives back is on no path wider than it was.
+        The norm itself may show findings that this one hid; other norms may have no new ones. The output may not become
+        wider on any path.
         """
         read = self._read(edits)
         fixed, owners = _counterpart(self.norm, read.before, read.after), self.tree.owners
@@ -138,33 +138,32 @@ class Trial:
         return gone and not leaks and all(name in owners or name == self.norm.qualname for name, _ in read.new)
 
     def _stays(self, fixed: Norm, edits: tuple[Edit, ...], finding: Finding) -> bool:
-        """Is the same said of the norm, at the same place?"""
+        """Return whether the norm still has the finding at the same place."""
         check = RULES[self.code].check
         found = [one.span.start for one in check(fixed) if one.message == finding.message] if check else []
-        ways = product(_moved(finding.span.start, edits), _moved(self.norm.span.start, edits))
+        ways = product(_places_after(finding.span.start, edits), _places_after(self.norm.span.start, edits))
         places = {fixed.span.start + here - norm for here, norm in ways}
         return any(place in places for place in found)
 
     def fixed(self, edits: tuple[Edit, ...]) -> Norm | None:
-        """The norm as it is after the edits."""
+        """Return the norm as it is after the edits."""
         read = self._read(edits)
         return _counterpart(self.norm, read.before, read.after)
 
     def _read(self, edits: tuple[Edit, ...]) -> _Read:
-        """What is read around the norm and the edits before they are made, and afterwards."""
         tree, place = self.tree, self.norm.main.statistic.span
         return tree.once((place, edits), lambda: _read(tree, (place, *(edit.span for edit in edits)), edits))
 
 
-def _moved(place: int, edits: tuple[Edit, ...]) -> set[int]:
-    """Where a place is after the edits, before or behind what is inserted right there."""
+def _places_after(place: int, edits: tuple[Edit, ...]) -> set[int]:
+    """Return where a place is after the edits: before or behind what is inserted right there."""
     grown = [(edit.span, len(edit.text) - (edit.span.end - edit.span.start)) for edit in edits]
     here = place + sum(more for span, more in grown if span.start < place)
     return {here, here + sum(more for span, more in grown if span.start == place)}
 
 
 class _Read(NamedTuple):
-    """The norms around edits before and after, and what rules say of them afterwards that they didn't say before."""
+    """The norms around edits before and after, and the findings that are new afterwards."""
 
     before: _Norms
     after: _Norms
@@ -172,18 +171,18 @@ class _Read(NamedTuple):
 
 
 def _read(tree: Tree, places: Sequence[Span], edits: Sequence[Edit]) -> _Read:
-    """Of the blocks that hold the places; of the whole text where they don't hold them all."""
+    """Read the blocks that hold the places, before and after the edits; the whole text if a place is in no block."""
     cut = tree.once("blocks", lambda: list(blocks(tree.text)))
     held = [[block for block in cut if block.here(place, tree.text) is not None] for place in places]
     known = {id(block): block for several in held for block in several} if all(held) else {0: whole(tree.text)}
     before = [tree.once(one.text, lambda one=one: _norms(tree, one)) for one in known.values()]  # type: ignore[misc]
     after = [_norms(tree, one, edits) for one in known.values()]
-    new = sum(map(_reported, after), Counter[Any]()) - sum(map(_reported, before), Counter[Any]())
+    new = sum(map(_counted_findings, after), Counter[Any]()) - sum(map(_counted_findings, before), Counter[Any]())
     return _Read(tuple(chain(*before)), tuple(chain(*after)), new)
 
 
 def _norms(tree: Tree, part: Block, edits: Sequence[Edit] = ()) -> _Norms:
-    """The norms of a block after the edits that are made in it, and where they were if none is."""
+    """Return the norms of a block after the edits inside it, each with its span in the unedited text."""
     own = [replace(e, span=span) for e in edits if (span := part.here(e.span, tree.text)) is not None]
     found: list[tuple[Span, Norm]] = []
     try:
@@ -198,14 +197,17 @@ def _norms(tree: Tree, part: Block, edits: Sequence[Edit] = ()) -> _Norms:
 
 
 def _counterpart(norm: Norm, before: _Norms, after: _Norms) -> Norm | None:
-    """The norm as it is after the edits: of the same name, and as many before it."""
+    """Return the norm as it is after the edits: the one with the same name and position among those of its name."""
     spans = [span for span, one in before if one.qualname == norm.qualname]
     now = [one for _, one in after if one.qualname == norm.qualname]
     return now[spans.index(norm.span)] if norm.span in spans and len(now) == len(spans) else None
 
 
 def _alike(trial: Trial, fixed: Norm, *, counted: bool = False) -> bool:
-    """Still a norm of rows by their root mean square, with the gains and the eps it had; `counted`: or miscounted."""
+    """Return whether the fixed norm is still an RMS or layer norm with the same gains and eps.
+
+    `counted`: or one whose only fault is a wrong count.
+    """
     norm = trial.norm
     if not counted and fixed.kind not in _SHAPED and any(c.counts or c.kind in _SHAPED for c in norm.computations):
         return False
@@ -213,13 +215,13 @@ def _alike(trial: Trial, fixed: Norm, *, counted: bool = False) -> bool:
     gains, wanted = {g.param.name for g in now.gains if g.power == 1}, {g.param.name for g in was.gains} | trial.applied
     kept = len(was.eps) + trial.gained == len(now.eps) and len(was.others) == len(now.others) and gains == wanted
     joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
-    own = {c.axes for c in (was.centre, now.statistic) if c is not None}  # no mean that was taken for something else
+    own = {c.axes for c in (was.centre, now.statistic) if c is not None}  # no other mean may be read as the centre now
     centred = now.centre is None or now.centre.axes in own
     return kept and joined and centred and len(norm.computations) <= len(fixed.computations)
 
 
-def _reported(found: _Norms) -> Counter[tuple[str, str]]:
-    """How often each rule that is on by default speaks of each name; helpers are judged in their callers."""
+def _counted_findings(found: _Norms) -> Counter[tuple[str, str]]:
+    """Count the findings of default rules by norm and code; helpers are judged in their callers."""
     norms = [norm for _, norm in found]
     places = {c.joined for norm in norms if not norm.helper for c in norm.computations}
     judged = (n for n in norms if not (n.helper and any(c.joined in places for c in n.computations)))
@@ -227,13 +229,13 @@ def _reported(found: _Norms) -> Counter[tuple[str, str]]:
 
 
 def reported(norm: Norm) -> Iterator[str]:
-    """What the rules that are on by default say of a norm."""
+    """Yield the codes of the findings that the default rules have on a norm."""
     for code, rule in RULES.items():
         if rule.check is not None and rule.default:
             yield from (code for _ in rule.check(norm))
 
 
 def stats_of(c: Computation) -> list[Stat]:
-    """The statistic, its centre, and the centres inside it."""
+    """Return the statistic, its centre, and the centres inside it."""
     inner = (f.atom.stat for f in c.statistic.inner.factors if isinstance(f.atom, Centred))
     return [stat for stat in (c.statistic, c.centre, *inner) if stat is not None]

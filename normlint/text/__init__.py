@@ -1,1 +1,1 @@
-"""Sources, places in them, and what is said about them: no syntax, no torch."""
+"""Sources, places in them, and findings about them; nothing here needs syntax trees or torch."""

@@ -1,7 +1,7 @@
-"""Nesting that would overflow a native parser's stack, found without one.
+"""Find nesting that would overflow the stack of a native parser, without using one.
 
-CPython's own limits differ from version to version (3.10 builds a chain of 100,000 attributes without a word), and a
-stack overflow in a native parser ends the process. Ordinary files are recognised by their size alone.
+CPython's own limits differ from version to version (3.10 accepts a chain of 100,000 attributes), and a stack overflow
+in a native parser ends the process. Ordinary files are recognised by their size alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MARK: Final = re.compile(
 
 
 def too_deep(text: str) -> bool:
-    """Does some expression, or chain of branches, nest deeper than a native parser may be trusted with?"""
+    """Return whether an expression or a chain of branches may nest too deeply for a native parser."""
     return _worth_measuring(text) and _depth(text) > MOST
 
 
@@ -33,7 +33,7 @@ def _worth_measuring(text: str) -> bool:
 
 
 def _depth(text: str) -> int:
-    """An upper bound: operators since the last comma of each open bracket, plus the brackets."""
+    """Return an upper bound of the depth: operators since the last comma of each open bracket, plus the brackets."""
     counts, deepest, branches = [0], 0, 0
     for mark in _MARK.finditer(text):
         kind = mark.lastgroup

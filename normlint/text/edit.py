@@ -1,4 +1,4 @@
-"""Edits of a text: made all at once, each character outside them kept."""
+"""Apply edits to a text, and compare edits with each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BINDING: Final = re.compile(r"^\s*([\w, ]+?) = ", re.MULTILINE)
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
-    """The text with the edits made; ValueError where two of them overlap. Insertions at one place keep their order."""
+    """Return the edited text; ValueError if edits overlap. Insertions at one place keep their order."""
     done, at = [], 0
     for edit in checked(edits):
         done += [text[at : edit.span.start], edit.text]
@@ -24,7 +24,7 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
 
 
 def checked(edits: Iterable[Edit]) -> list[Edit]:
-    """The edits in order of place; ValueError where two of them overlap."""
+    """Return the edits in order of place; ValueError if two of them overlap."""
     ordered = sorted(edits, key=lambda one: one.span)
     at = 0
     for edit in ordered:
@@ -35,21 +35,20 @@ def checked(edits: Iterable[Edit]) -> list[Edit]:
 
 
 def overlap(one: Iterable[Edit], two: Iterable[Edit]) -> bool:
-    """Do edits of one touch the same characters, or insert at the same place, as edits of the other?"""
+    """Return whether edits of both touch the same characters or insert at the same place."""
     others = [edit.span for edit in two]
     return any(_touch(edit.span.start, edit.span.end, o.start, o.end) for edit in one for o in others)
 
 
 def _touch(start: int, end: int, other: int, last: int) -> bool:
-    """Do two stretches share a character, start at the same place, or is one empty at the end of the other?"""
+    """Return whether two spans share a character, start at the same place, or one is empty at the other's end."""
     return (start < last and other < end) or start == other or (start == end == last) or (other == last == end)
 
 
 def entangled(text: str, one: Sequence[Edit], two: Sequence[Edit]) -> bool:
     """Return whether one adds or takes away an assignment to a name that the other writes."""
-    return any(
-        _bound(text, a) & {w for edit in b for w in _WORD.findall(edit.text)} for a, b in ((one, two), (two, one))
-    )
+    pairs = ((one, two), (two, one))
+    return any(_bound(text, a) & {word for edit in b for word in _WORD.findall(edit.text)} for a, b in pairs)
 
 
 def _bound(text: str, edits: Sequence[Edit]) -> set[str]:
@@ -58,7 +57,7 @@ def _bound(text: str, edits: Sequence[Edit]) -> set[str]:
 
 
 def loses_comment(text: str, edits: Sequence[Edit]) -> bool:
-    """Is a comment of the text gone once the edits are made?"""
+    """Return whether a comment of the text is gone once the edits are made."""
     if not any("#" in text[edit.span.start : edit.span.end] for edit in edits):
         return False
     before, after = comments(text), comments(apply(text, edits))
@@ -70,7 +69,7 @@ def _counted(found: Iterable[tuple[str, int]]) -> Counter[str]:
 
 
 def comments(text: str) -> list[tuple[str, int]] | None:
-    """Each comment with its line, counted from 1; None if the text can't be split into tokens."""
+    """Return each comment with its line, counted from 1; None if the text can't be split into tokens."""
     import tokenize
 
     lines = iter(split_lines(text))

@@ -1,4 +1,4 @@
-"""What normlint says about a text: findings, and the edits that would fix them.
+"""Define findings in a text, and the edits that would fix them.
 
 Spans are half-open character offsets into the text of one `Unit` (see `normlint.text.source`); lines and
 columns appear only where something is shown to a person or a machine.
@@ -15,25 +15,25 @@ from normlint.text.frozen import dataclass
 
 
 class Span(NamedTuple):
-    """The characters `start` up to, not including, `end`."""
+    """The characters from `start` up to, not including, `end`."""
 
     start: int
     end: int
 
     def shift(self, by: int) -> Span:
-        """The same stretch, `by` characters further on."""
+        """Return the span moved by `by` characters."""
         return Span(self.start + by, self.end + by)
 
     def holds(self, other: Span) -> bool:
-        """Does the other one lie within it?"""
+        """Return whether the other span lies within this one."""
         return self.start <= other.start and other.end <= self.end
 
 
 class Covered:
-    """The places that lie in one of several stretches, however these lie in one another."""
+    """The offsets in any of several spans, which may overlap."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
-        self._edges: list[int] = []  # where what is covered begins, and where it ends, by turns
+        self._edges: list[int] = []  # starts and ends of the merged spans, by turns
         for start, end in sorted(spans):
             if self._edges and start <= self._edges[-1]:
                 self._edges[-1] = max(self._edges[-1], end)
@@ -51,7 +51,7 @@ SEVERITIES = (ERROR, WARNING, REVIEW)
 
 
 def at_least(severity: str, least: str) -> bool:
-    """Is it as grave as `least`, or graver?"""
+    """Return whether the severity is `least` or a graver one."""
     return SEVERITIES.index(severity) <= SEVERITIES.index(least)
 
 
@@ -65,7 +65,7 @@ class Applicability(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Put `text` where `span` was."""
+    """A replacement of the text at `span` by `text`."""
 
     span: Span
     text: str
@@ -82,7 +82,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, at the smallest expression that is wrong."""
+    """One fault, at the smallest expression that is wrong."""
 
     code: str
     name: str
@@ -90,7 +90,7 @@ class Finding:
     span: Span
     norm: str
     fix: Fix | None = None
-    norms: tuple[int, ...] = ()  # the unit's norms it was found in, by their number
-    dtypes: tuple[str, ...] = ()  # of the input, where only some show it: fp16, bf16, fp32
+    norms: tuple[int, ...] = ()  # indices of the unit's norms it was found in
+    dtypes: tuple[str, ...] = ()  # the input dtypes that show it, if only some do: fp16, bf16, fp32
     severity: str = ERROR
-    evidence: Span | None = None  # another place that the message rests on
+    evidence: Span | None = None  # another place that the message refers to

@@ -1,4 +1,4 @@
-"""Markdown: each fenced block of Python is a unit of its own."""
+"""Read each fenced block of Python in a Markdown page as a unit of its own."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _INDENT: Final = re.compile(r"[ \t]*")
 
 
 def markdown_units(text: str) -> tuple[Unit, ...]:
-    """The blocks marked as Python that are Python; the others are passed over in silence."""
+    """Return the blocks that are marked as Python and can be parsed."""
     return tuple(unit for block in _fences(text) if (unit := _unit(*block)) is not None)
 
 
 def _fences(text: str) -> Iterator[tuple[list[str], list[int]]]:
-    """Each Python fence as lines without the page's prefix (list, quote, fence), and where each line starts."""
+    """Yield each Python fence as lines without the page's prefix (list, quote, fence), and where each line starts."""
     from markdown_it import MarkdownIt
 
     lines, starts = split_lines(text), line_starts(text)
@@ -37,7 +37,7 @@ def _fences(text: str) -> Iterator[tuple[list[str], list[int]]]:
 
 
 def is_python_info(info: str) -> bool:
-    """Does a fence's info string say Python, as in `py`, `{python}`, `python title="x"` or `{code-cell} python`?"""
+    """Return whether a fence's info string says Python: `py`, `{python}`, `python title="x"`, `{code-cell} python`."""
     words = [word.lstrip(".") for word in _WORDS.findall(info.lower())]
     if words and words[0] in _DIRECTIVES:
         del words[0]
@@ -45,7 +45,7 @@ def is_python_info(info: str) -> bool:
 
 
 def _suffix(content: str, line: str) -> str:
-    """The end of the page's line that is this line of the block, with its line end."""
+    """Return the end of the page's line that is this line of the block, with its line end."""
     body = line.rstrip("\r\n")
     if body.endswith(content):
         return line[len(body) - len(content) :]
@@ -54,7 +54,7 @@ def _suffix(content: str, line: str) -> str:
 
 
 def _unit(lines: list[str], origins: list[int]) -> Unit | None:
-    """The block as it stands, else dedented."""
+    """Return the block as it is, or dedented if only that is Python."""
     plain = _joined(lines, origins)
     if not plain.text.strip():
         return None

@@ -1,7 +1,7 @@
-"""Notebooks: the code cells joined into one unit, IPython's own syntax blanked out character by character.
+"""Join a notebook's code cells into one unit, with IPython's own syntax blanked out, and write edits back.
 
-Writing into one changes the strings that hold a cell's code, and no other byte of the JSON: a line that is kept keeps
-its spelling, and a new line gets the indent of its neighbours.
+Writing changes only the JSON strings that hold a cell's code: a kept line keeps its spelling, and a new line gets the
+indent of its neighbours.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _decoder: Final = json.JSONDecoder()
 
 
 def code_cells(text: str) -> tuple[tuple[int, str], ...]:
-    """The number (among all cells, from 1) and the text of each code cell; BadSourceError if it's no notebook."""
+    """Return the number (among all cells, from 1) and text of each code cell; BadSourceError if it's no notebook."""
     notebook = _parsed(text)
     if not isinstance(notebook, dict):
         raise BadSourceError("not a notebook: the JSON is no object")
@@ -49,7 +49,7 @@ def code_cells(text: str) -> tuple[tuple[int, str], ...]:
 
 
 def notebook_units(cells: tuple[tuple[int, str], ...]) -> tuple[Unit, ...]:
-    """One unit of all cells: a class in one of them uses the imports of another."""
+    """Return one unit of all cells: a class in one of them uses the imports of another."""
     parts: list[str] = []
     segments: list[Segment] = []
     length = 0
@@ -63,19 +63,19 @@ def notebook_units(cells: tuple[tuple[int, str], ...]) -> tuple[Unit, ...]:
 
 
 def python_of_cell(code: str) -> str:
-    """The cell with what isn't Python blanked out: same length, same lines."""
+    """Blank out what isn't Python in the cell, keeping its length and lines."""
     magic = _CELL_MAGIC.match(code)
     if magic and magic[1] not in _PYTHON_MAGICS:
         return _blank(code)
     if magic:
         end = code.find("\n", magic.end())
-        code = code if end < 0 else _blank(code[:end]) + code[end:]
-        code = _blank(code) if end < 0 else code
+        end = len(code) if end < 0 else end
+        code = _blank(code[:end]) + code[end:]
     return _without_magics(code)
 
 
 def _without_magics(code: str) -> str:
-    """Blank the lines the interpreter stumbles over, if they look like IPython's; else give the cell up."""
+    """Blank the lines that Python can't parse, if they look like IPython's; else blank the whole cell."""
     lines = split_lines(code)
     for _ in range(len(lines) + 1):
         wrong = syntax_error_line("".join(lines))
@@ -102,7 +102,7 @@ def _blank_magic(lines: list[str], number: int) -> bool:
 
 
 def _continued(lines: list[str], number: int) -> Iterator[int]:
-    """A magic's own line, and those it goes on to by a backslash."""
+    """Yield a magic's line number and those that it continues on by a backslash."""
     while number < len(lines):
         goes_on = lines[number].rstrip("\r\n").endswith("\\")
         yield number
@@ -145,7 +145,7 @@ def _blank(text: str) -> str:
 
 
 def with_cells_edited(text: str, edits: Mapping[int, Sequence[Edit]]) -> str:
-    """The notebook with edits in the code of the cells of these numbers; ValueError where they overlap."""
+    """Return the notebook with edits in the cells of these numbers; ValueError where they overlap."""
     sources = dict(enumerate(_sources(text), 1))
     done, at = [], 0
     for number in sorted(edits):
@@ -156,13 +156,13 @@ def with_cells_edited(text: str, edits: Mapping[int, Sequence[Edit]]) -> str:
 
 
 def _sources(text: str) -> Iterator[Span]:
-    """The place of each cell's source, an empty one at its start for a cell without one."""
+    """Yield the span of each cell's source; for a cell without one, an empty span at the cell's start."""
     for cell in _elements(text, _values(text, _skip(text, 0))["cells"].start):
         yield _values(text, cell.start).get("source", Span(cell.start, cell.start))
 
 
 def _values(text: str, at: int) -> dict[str, Span]:
-    """The values of the object that starts here; of equal keys the last one holds, as it does for `json`."""
+    """Return the span of each value of the object that starts here; the last of equal keys counts, as in `json`."""
     found = {}
     at = _skip(text, at + 1)
     while text[at] != "}":
@@ -176,7 +176,7 @@ def _values(text: str, at: int) -> dict[str, Span]:
 
 
 def _elements(text: str, at: int) -> Iterator[Span]:
-    """The values of the array that starts here."""
+    """Yield the spans of the values of the array that starts here."""
     at = _skip(text, at + 1)
     while text[at] != "]":
         end = _decoder.raw_decode(text, at)[1]
@@ -191,7 +191,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _edited(text: str, span: Span, edits: Sequence[Edit]) -> str:
-    """A cell's source after the edits. A line that stays keeps its spelling, the others get the notebook's."""
+    """Return a cell's source after the edits. Kept lines keep their spelling, the others get the notebook's."""
     whole = text[span.start : span.end]
     strings = [Span(*found.span()) for found in _STRING.finditer(whole)]
     old = [json.loads(whole[slice(*one)]) for one in strings]
@@ -208,5 +208,5 @@ def _edited(text: str, span: Span, edits: Sequence[Edit]) -> str:
 
 
 def _spelled(notebook: str, code: str) -> str:
-    """The code as a string of the notebook's JSON, which may write what isn't ASCII by its number."""
+    """Return the code as a JSON string, with escapes for non-ASCII characters if the notebook has such escapes."""
     return json.dumps(code, ensure_ascii=notebook.isascii() and _ESCAPED.search(notebook) is not None)

@@ -1,4 +1,4 @@
-"""What each operation of torch does, in few classes: the only list of operations there is.
+"""List torch's operations by class; this is the only list of operations.
 
 The sieve takes its words from here, and `normlint.evaluate.ops` what an operation makes of its operands where its class
 is enough. `tests/test_operations.py` fails for a public function or method of torch that has no class. A word stands
@@ -7,25 +7,25 @@ for the in-place form too (`add` for `add_`); to add an operation is to add its 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in marks: the sieve imports this first
+TYPE_CHECKING = False  # typing is slow to import, and the sieve imports this first
 if TYPE_CHECKING:
     from typing import Final
 
-# The sieve takes a text for one with a norm if it calls one of these,
+# The sieve reads a text as one with a norm if it calls one of these,
 PATTERNED: Final = "einsum vecdot"  # sums of products of their operands
 MEANS: Final = f"mean sum nansum sum_to_size nanmean var var_mean reduce average {PATTERNED}"
-# sums and means by another name, of all that there is along an axis or of a window,
+# or a sum or mean over an axis or a window by another name,
 SUMMING: Final = (
     "cumsum trapezoid trapz index_add scatter_add avg_pool1d adaptive_avg_pool1d AvgPool1d AdaptiveAvgPool1d"
 )
-LENGTHS: Final = "std std_mean norm vector_norm frobenius_norm normalize"  # with their root
+LENGTHS: Final = "std std_mean norm vector_norm frobenius_norm normalize"  # these take a root themselves
 # or one of torch's own norms,
 FUSED: Final = "rms_norm layer_norm native_layer_norm"
-# or a product of something with itself by one of these; and if it takes a root.
+# or one of these products, of a tensor with itself; and if it takes a root.
 PRODUCTS: Final = "dot vdot inner matmul mm bmm"
 ROOTS: Final = "sqrt rsqrt reciprocal"
 POWERS: Final = "pow float_power square"
-# These, too, sum a tensor or its squares: with a constant or with itself.
+# These also sum a tensor or its squares, if the other operand is a constant or the tensor itself.
 CONTRACTIONS: Final = """
     dot vdot inner matmul mm bmm mv tensordot linear bilinear addmm addmv addbmm baddbmm addr chain_matmul multi_dot
     sspaddmm smm dsmm hsmm spmm hspmm saddmm grouped_mm scaled_mm scaled_grouped_mm
@@ -38,7 +38,7 @@ CLASSES: Final[dict[str, str]] = {
     "scaling": "mul multiply div divide true_divide ldexp outer ger kron cross",
     # sums of operands, each perhaps scaled: homogeneous where all of them are
     "sum": "add sub subtract rsub lerp addcmul addcdiv logaddexp logaddexp2",
-    # what contracts two operands over axes that they share
+    # sums of products of two operands over shared axes
     "contraction": CONTRACTIONS,
     "power": f"{ROOTS} {POWERS}",
     "statistic": f"{MEANS} {LENGTHS}",
@@ -95,7 +95,7 @@ CLASSES: Final[dict[str, str]] = {
         logical_not logical_or logical_xor eq ne gt ge lt le not_equal greater greater_equal less less_equal
         one_hot
     """,
-    # no such law
+    # other functions of each element
     "pointwise": """
         exp exp2 expm1 log log10 log1p log2 sigmoid expit tanh silu mish gelu elu celu selu softplus softsign
         softshrink hardshrink hardsigmoid hardswish hardtanh relu6 logsigmoid tanhshrink threshold glu sin cos tan
@@ -128,7 +128,7 @@ CLASSES: Final[dict[str, str]] = {
         from_dlpack sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
         sparse_csc_tensor sparse_csr_tensor
     """,
-    # asked of a tensor or of torch: no tensor comes of it
+    # questions about a tensor or torch that don't return a tensor
     "question": """
         size dim ndimension numel nelement dim_order stride storage_offset element_size get_device is_floating_point
         is_complex is_contiguous is_conj is_neg is_signed is_inference is_coalesced is_distributed is_nonzero

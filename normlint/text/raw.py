@@ -1,4 +1,4 @@
-"""A file's bytes, before anybody knows what they mean. Imported at each start: nothing slow to import belongs here."""
+"""Read files as bytes. Imported at each start, so it imports nothing slow."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ PYTHON: Final = "python"
 NOTEBOOK: Final = "notebook"
 MARKDOWN: Final = "markdown"
 SUFFIXES: Final = {".py": PYTHON, ".pyi": PYTHON, ".ipynb": NOTEBOOK, ".md": MARKDOWN}
-ABSENT: Final = "-"  # in a digest's place: there is no such file
+ABSENT: Final = "-"  # the digest of a missing file
 MOST_BYTES: Final = 512 * 2**20
 
 
 class BadSourceError(Exception):
-    """A file that can't be read or parsed: `line` where it went wrong, if that is known."""
+    """A file that can't be read or parsed; `line` is where it went wrong, if known."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class BadSourceError(Exception):
 
 
 def read_bytes(path: str) -> bytes:
-    """The bytes of a regular file of a sane size."""
+    """Return the bytes of a regular file; BadSourceError if it is none, is too large or can't be read."""
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
@@ -41,7 +41,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def digest_of(data: bytes | None) -> str:
-    """A digest of some bytes; ABSENT for None."""
+    """Return a digest of the bytes; ABSENT for None."""
     if data is None:
         return ABSENT
     from hashlib import blake2b
@@ -50,10 +50,10 @@ def digest_of(data: bytes | None) -> str:
 
 
 def reason(error: Exception) -> str:
-    """An operating system's error in its own words, without the path, which is said beside it."""
+    """Return an operating system's error as text, without the path."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 def megabytes(size: int) -> str:
-    """A size in bytes as text in MB."""
+    """Return a size in bytes as text in MB."""
     return f"{size / 2**20:.0f} MB"

@@ -1,4 +1,4 @@
-"""From a path, or bytes, to a `Source`, encodings by PEP 263; and to the units of Python in it."""
+"""Make a `Source` from a path or bytes, with the encoding by PEP 263, and split it into units of Python."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 def kind_of(path: str) -> str:
-    """The kind of source by the path's ending; an unknown ending is taken for Python."""
+    """Return the kind of source by the path's suffix; Python for an unknown one."""
     return SUFFIXES.get(os.path.splitext(path)[1].lower(), PYTHON)
 
 
 def read(path: str) -> Source:
-    """The file at `path`; BadSourceError says why it can't be read."""
+    """Return the file at `path`; BadSourceError says why it can't be read."""
     return decode(path, read_bytes(path))
 
 
 def decode(path: str, data: bytes) -> Source:
-    """The source made of bytes that have been read already (from standard input, say)."""
+    """Return the source of bytes that have been read already, from standard input for example."""
     kind = kind_of(path)
     if b"\0" in data:
         raise BadSourceError("binary file: it holds NUL bytes")
@@ -40,7 +40,7 @@ def decode(path: str, data: bytes) -> Source:
 
 
 def refuse_huge(text: str) -> None:
-    """Raise BadSourceError for Python of many megabytes or commas: it is data, and its tree would take gigabytes."""
+    """Raise BadSourceError for many megabytes or commas of Python: it is data, and its tree would take gigabytes."""
     if len(text) > MOST_PYTHON or text.count(",") > MOST_COMMAS:
         raise BadSourceError(f"too large to be analysed ({megabytes(len(text))} of Python; exclude it)")
 
@@ -52,7 +52,7 @@ def _cells(text: str) -> tuple[tuple[int, str], ...]:
 
 
 def _python_encoding(data: bytes) -> str:
-    """The encoding a Python file declares in its first two lines, "utf-8" with or without a BOM."""
+    """Return the encoding that a Python file declares in its first two lines; "utf-8" with or without a BOM."""
     head = data[:1024].split(b"\n", 2)[:2]
     if not any(b"coding" in line for line in head):
         return "utf-8"
@@ -84,9 +84,9 @@ def _round_trips(source: Source, data: bytes) -> bool:
 
 
 def units_of(source: Source) -> tuple[Unit, ...]:
-    """A Python file is one unit, a notebook is one, each fenced block of a Markdown page is one.
+    """Return the units: a Python file or notebook is one, and each fenced block of a Markdown page is one.
 
-    What isn't Python in a notebook or a page is left out in silence; a Python file is not checked here.
+    What isn't Python in a notebook or page is left out; a Python file is not checked here.
     """
     if source.kind == NOTEBOOK:
         from normlint.text.notebooks import notebook_units

@@ -1,7 +1,6 @@
-"""A file's text, the pieces of Python in it, and the way from a piece back to the file.
+"""Define a file's text, the units of Python in it, and the way from a unit back to the file.
 
-Everything counts in characters of decoded text, with the file's own line ends, so that an edit can later be
-made in place and every other byte kept.
+All offsets count characters of decoded text with the file's own line ends, so that an edit keeps every other byte.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
 class Place(NamedTuple):
-    """Where a person looks: the cell of a notebook, the line and the column, all counted from 1."""
+    """The cell of a notebook, the line and the column, all counted from 1."""
 
     cell: int | None
     line: int
@@ -29,7 +28,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """From `start` on, a unit's text is the source's (or that cell's) from `origin` on."""
+    """A part of a unit: from `start` on, its text is the source's (or that cell's) from `origin` on."""
 
     start: int
     origin: int
@@ -48,13 +47,13 @@ class Unit:
     segments: tuple[Segment, ...] = (Segment(0, 0),)
 
     def origin(self, offset: int) -> tuple[int | None, int]:
-        """The cell, and the offset in it; outside notebooks None, and the offset in the source's text."""
+        """Return the cell (None outside notebooks) and the offset in it or in the source's text."""
         at = bisect_right(self.segments, offset, key=lambda segment: segment.start) - 1
         segment = self.segments[max(at, 0)]
         return segment.cell, segment.origin + offset - segment.start
 
     def origin_span(self, span: Span) -> tuple[int | None, Span]:
-        """The same for a span; its end is where its last character ends, not where the next segment begins."""
+        """Return the cell and the span in it; the span ends behind its last character, not in the next segment."""
         cell, start = self.origin(span.start)
         if span.end <= span.start:
             return cell, Span(start, start)
@@ -63,7 +62,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as it was read: enough to say where something is, and to write the file back byte by byte.
+    """A file as it was read, with all that is needed to name places in it and to write it back.
 
     `cells` holds a notebook's code cells by their number among all cells. `faithful`: encoding the text gives
     the bytes that were read, so that the file may be rewritten.
@@ -78,22 +77,22 @@ class Source:
     cells: tuple[tuple[int, str], ...] = ()
 
     def home(self, cell: int | None) -> str:
-        """The text in which lines and columns of that cell are counted."""
+        """Return the text in which lines and columns of that cell are counted."""
         return self.text if cell is None else dict(self.cells)[cell]
 
     def place(self, cell: int | None, offset: int) -> Place:
-        """The line and column of an offset in the source's text, or in that cell's."""
+        """Return the line and column of an offset in the source's text, or in that cell's."""
         starts = line_starts(self.home(cell))
         line = bisect_right(starts, offset)
         return Place(cell, line, offset - starts[line - 1] + 1)
 
     def places(self, unit: Unit, span: Span) -> tuple[Place, Place]:
-        """Where a stretch of the unit starts, and where it ends (the column after its last character)."""
+        """Return where a span of the unit starts and where it ends (the column after its last character)."""
         cell, (start, end) = unit.origin_span(span)
         return self.place(cell, start), self.place(cell, end)
 
     def lines(self, cell: int | None, first: int, last: int) -> tuple[str, ...]:
-        """The lines `first` to `last`, as far as there are any, without their ends."""
+        """Return the existing lines from `first` to `last`, without their ends."""
         home = self.home(cell)
         starts = line_starts(home)
         count = len(starts) - (starts[-1] == len(home))  # nothing follows the last line end
@@ -101,20 +100,20 @@ class Source:
         return tuple(home[starts[n - 1] : _end_of_line(home, starts, n)].rstrip("\r\n") for n in numbers)
 
     def encode(self, text: str) -> bytes:
-        """The bytes of a file that holds `text` and is otherwise like this one."""
+        """Return the bytes of a file that holds `text` and is otherwise like this one."""
         return (b"\xef\xbb\xbf" if self.bom else b"") + text.encode(self.encoding)
 
 
 @lru_cache(maxsize=4)
 def line_starts(text: str) -> tuple[int, ...]:
-    """The offset of each line's first character; lines end as Python's do, at LF, CR LF and CR alone."""
+    """Return the offset of each line's first character; lines end as in Python, at LF, CR LF and CR alone."""
     if "\r" in text:
         return (0, *(end.end() for end in _LINE_END.finditer(text)))
     return (0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1]))
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines with their ends, as Python counts them: no split at a form feed or a Unicode separator."""
+    """Return the lines with their ends as Python counts them: no split at a form feed or a Unicode separator."""
     starts = line_starts(text)
     return [text[start:end] for start, end in zip(starts, (*starts[1:], len(text)), strict=True) if start < end]
 

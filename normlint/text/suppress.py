@@ -1,4 +1,4 @@
-"""Comments that silence a finding: `# noqa`, `# noqa: NRM101`, and `# normlint: skip-file`.
+"""Read comments that suppress findings: `# noqa`, `# noqa: NRM101`, and `# normlint: skip-file`.
 
 The rules are flake8's, so that a comment means the same to the command and to the plugin: the comment is searched
 in the finding's physical line, or in all lines of a multi-line string or of a line continued by a backslash.
@@ -7,6 +7,7 @@ in the finding's physical line, or in all lines of a multi-line string or of a l
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import field
 from typing import Final
 
@@ -22,30 +23,30 @@ _SKIP_FILE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Suppressions:
-    """What one unit's comments silence: `ranges` maps a line to the lines its comment is searched in."""
+    """The suppressing comments of one unit: `ranges` maps a line to the lines its comment is searched in."""
 
     lines: tuple[str, ...] = ()
     ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def silences(self, code: str, line: int) -> bool:
-        """Is this code silenced on this line (counted from 1, in the unit's text)?"""
+        """Return whether this code is suppressed on this line (counted from 1, in the unit's text)."""
         if not self.lines:
             return False
         return noqa_silences("".join(self.lines[slice(*self.range_of(line))]), code)
 
     def range_of(self, line: int) -> tuple[int, int]:
-        """The slice of lines that belong to a line; its last one is where a comment can stand."""
+        """Return the slice of lines that belong to a line; a comment can stand on the last one."""
         return self.ranges.get(line, (line - 1, line))
 
 
 def skips_file(text: str) -> bool:
-    """Does a line of the text ask for the whole file to be left alone (in flake8's words, or ours)?"""
+    """Return whether a comment asks to skip the whole file (in flake8's words, or normlint's)."""
     low = text.lower()
     return ("skip-file" in low or "flake8" in low) and _SKIP_FILE.search(text) is not None
 
 
 def suppressions(text: str) -> Suppressions:
-    """The `noqa` comments of one unit; a text without the word costs nothing."""
+    """Return the `noqa` comments of one unit; a text without the word takes no time."""
     if "noqa" not in text and "noqa" not in text.lower():
         return Suppressions()
     lines = split_lines(text)
@@ -53,7 +54,7 @@ def suppressions(text: str) -> Suppressions:
 
 
 def noqa_silences(line: str, code: str) -> bool:
-    """Does the first `noqa` comment in the line name the code, a prefix of it, or no code at all?"""
+    """Return whether the first `noqa` comment in the line names the code, a prefix of it, or no code at all."""
     found = NOQA.search(line)
     if found is None:
         return False
@@ -63,14 +64,12 @@ def noqa_silences(line: str, code: str) -> bool:
 
 
 def unit_line(text: str, offset: int) -> int:
-    """The line of an offset in the unit's text."""
-    from bisect import bisect_right
-
+    """Return the line of an offset in the unit's text, counted from 1."""
     return bisect_right(line_starts(text), offset)
 
 
 def line_ranges(lines: list[str]) -> dict[int, tuple[int, int]]:
-    """The slice of lines that each line of a multi-line token, or of a backslash's, shares; single lines left out."""
+    """Return the slice of lines for each line of a multi-line token or backslash continuation; no single lines."""
     import tokenize
 
     ranges: dict[int, tuple[int, int]] = {}

@@ -1,4 +1,4 @@
-"""What the pictures of a report are drawn from: plain numbers that were measured while a norm ran."""
+"""Define the measurements that a report's charts show, taken while a norm ran."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any, Final
 
 from normlint.text.frozen import dataclass
 
-NORM: Final = "norm"  # the user's
-TORCH: Final = "torch"  # torch's own of that kind, with the same gain and eps
+NORM: Final = "norm"  # the user's norm
+TORCH: Final = "torch"  # torch's norm of that kind, with the same gain and eps
 Points = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How far off a norm is for inputs of several sizes, in one dtype.
+    """The error of a norm for inputs of several sizes, in one dtype.
 
-    `points`: the input's scale, and the largest error as a share of what the element should be; infinite where there
-    is no finite output to compare. `limit`: the share that the verdict allows.
+    `points`: the input's scale, and the largest error as a share of the correct element; infinite where no finite
+    output can be compared. `limit`: the share that the verdict allows.
     """
 
     of: str
@@ -27,21 +27,21 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The curves, and how far row j of the output moves when row i of the input is changed: `change[i][j]`.
+    """The curves, and how much row j of the output changes when row i of the input is changed: `change[i][j]`.
 
-    A change is a share of the largest element of the other rows, 0 for what stays the same to the bit.
+    A change is a share of the largest element of the other rows, 0 for what stays bit-identical.
     """
 
     curves: tuple[Curve, ...] = ()
     change: tuple[tuple[float, ...], ...] = ()
 
     def curve(self, of: str, dtype: str) -> Curve | None:
-        """The curve of this norm in this dtype; None if there is none."""
+        """Return the curve of this norm in this dtype; None if there is none."""
         return next((one for one in self.curves if (one.of, one.dtype) == (of, dtype)), None)
 
 
 def to_sweep(data: Any) -> Sweep | None:
-    """The sweep in JSON from where a user's code ran, so it isn't trusted; TypeError or KeyError if malformed."""
+    """Check and convert JSON from where a user's code ran, which isn't trusted; TypeError or KeyError if malformed."""
     if data is None:
         return None
     curves = (

@@ -1,4 +1,4 @@
-"""Is a text Python? Asked of the running interpreter; where it is too old to know, that is said."""
+"""Parse text with the running interpreter, and say so where a newer Python would be needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from normlint.text.finding import Span
 
 _ONLY_AST: Final = 0x400
-_TOP_LEVEL_AWAIT: Final = 0x2000  # as notebooks have it
+_TOP_LEVEL_AWAIT: Final = 0x2000  # allowed in notebooks
 _TOO_DEEP: Final = "nested too deeply to be analysed"
 _VERSION: Final = ".".join(map(str, sys.version_info[:2]))
 _TOO_OLD: Final = f"this Python ({_VERSION}) can't parse it: run normlint with a newer Python"
@@ -25,7 +25,7 @@ _LIMITS: Final = ("too many nested parentheses", "too many levels of indentation
 
 
 def check_syntax(text: str) -> None:
-    """Raise BadSourceError unless `text` is Python of this version."""
+    """Raise BadSourceError unless this Python can parse `text` and it isn't nested too deeply."""
     if too_deep(text):
         raise BadSourceError(_TOO_DEEP)
     try:
@@ -42,7 +42,7 @@ def check_syntax(text: str) -> None:
 
 
 def syntax_error_line(text: str) -> int | None:
-    """The line that keeps `text` from being Python to this interpreter; 0 where none can be named, None if it is."""
+    """Return the line of the first syntax error; 0 where none can be named, None if there is no error."""
     try:
         parsed(text)
     except SyntaxError as error:
@@ -53,12 +53,12 @@ def syntax_error_line(text: str) -> int | None:
 
 
 def is_python(text: str) -> bool:
-    """Does this interpreter read `text`, and is it shallow enough to be analysed?"""
+    """Return whether this interpreter can parse `text` and it isn't nested too deeply to be analysed."""
     return not too_deep(text) and syntax_error_line(text) is None
 
 
 def compiles(text: str) -> bool:
-    """Does this interpreter make a program of `text`? That asks for more than its grammar; nothing is run."""
+    """Return whether this interpreter can compile `text`, which takes more than its grammar; nothing is run."""
     try:
         _compile(text, _TOP_LEVEL_AWAIT)
     except (SyntaxError, RecursionError, MemoryError, ValueError):
@@ -86,15 +86,15 @@ def unbound(text: str) -> set[str]:
     return read - bound
 
 
-@lru_cache(maxsize=1)  # the fixes ask for it after the check
+@lru_cache(maxsize=1)  # the check and the fixes parse the same text
 def parsed(text: str) -> ast.Module:
-    """Python's own tree of the text, which nobody changes. Raises what `compile` does."""
+    """Return Python's own tree of the text, which must not be changed. Raises what `compile` does."""
     tree: ast.Module = _compile(text, _ONLY_AST)
     return tree
 
 
 def parsed_part(text: str, span: Span) -> ast.Module:
-    """The tree of some whole statements of a text; without any where they aren't Python."""
+    """Return the tree of some whole statements of a text; an empty one where they aren't Python."""
     import ast
 
     part = text[slice(*span)]
@@ -106,7 +106,7 @@ def parsed_part(text: str, span: Span) -> ast.Module:
 
 
 def _compile(text: str, flags: int) -> Any:
-    # A foreign file's invalid escapes are no business of ours: they must not reach standard error.
+    # Warnings about a file's invalid escapes must not reach standard error.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return compile(text, "<source>", "exec", flags, dont_inherit=True)
@@ -117,13 +117,13 @@ def _is_limit(error: SyntaxError) -> bool:
 
 
 def _newer_python(text: str) -> bool:
-    """Does libcst know the syntax? It is asked for the sake of the message alone."""
+    """Return whether libcst can parse the text; only the error message depends on it."""
     try:
-        import libcst  # 170 ms, and only a broken file pays for them
+        import libcst  # takes 170 ms, only for a broken file
     except ModuleNotFoundError:  # in a browser
         return False
     try:
         libcst.parse_module(text)
-    except (libcst.ParserSyntaxError, SyntaxError, RecursionError, UnicodeError):  # a SyntaxError: a name that is none
+    except (libcst.ParserSyntaxError, SyntaxError, RecursionError, UnicodeError):  # SyntaxError for an invalid name
         return False
     return True

@@ -1,4 +1,4 @@
-"""What running a norm showed, as every floor may know it: plain data."""
+"""Define the results of running a norm, as plain data."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MATCH: Final = "match"
 PRECISION: Final = "precision"
 WRONG: Final = "wrong"
 SKIPPED: Final = "skipped"
-INTERNAL: Final = "internal error of normlint"  # begins the reason of what is skipped for a mistake of ours
+INTERNAL: Final = "internal error of normlint"  # the reason starts with it if normlint itself failed
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One check of a norm: `error` in units of the dtype's eps; `message` says what is off, or is ""."""
+    """One check of a norm: `error` in units of the dtype's eps; `message` says what is wrong, or is empty."""
 
     probe: str
     dtype: str
@@ -29,15 +29,15 @@ class Probe:
 
     @property
     def passed(self) -> bool:
-        """Is the error within the limit? NaN is not."""
+        """Return whether the error is within the limit; NaN is not."""
         return self.error <= self.limit
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`status` is match, precision, wrong or skipped; `reason` says it in words (empty for a match).
+    """The result of running a norm: `status` is match, precision, wrong or skipped; `reason` is empty for a match.
 
-    `given_eps` is the eps that the class or function was given, `effective_eps` the one that acts; None: none found.
+    `given_eps` is the eps that the class or function was given, `effective_eps` the one that acts; None if not found.
     """
 
     status: str
@@ -48,11 +48,11 @@ class Verdict:
     eps_form: str = ""
     worst: Probe | None = None
     probes: tuple[Probe, ...] = ()
-    sweep: Sweep | None = None  # what a report draws, where it was asked for
+    sweep: Sweep | None = None  # for a report's charts, if asked for
 
 
 def percent(share: float) -> str:
-    """A share in words: 37 %, 0.4 %, 12 times."""
+    """Return a share as text: 37 %, 0.4 %, 12 times."""
     if not math.isfinite(share):
         return "no finite amount"
     if share >= 10:

@@ -73,6 +73,8 @@ def applied(norm: Norm, unused: tuple[Param, ...], tree: Tree) -> Fix | None:
         return None
     if any(_may_be_none(document, p) for p in unused) or not all(c.over_last for c in norm.computations if c.returned):
         return None  # the gain must lie along the features, which may be on any axis
+    if not gains and norm.kind == "rms":
+        return None  # an RMS norm has no bias: which is too much may be the parameter
     new = _Unused(next(iter(gains), None), next(iter(biases), None), document)
     trial = Trial(tree, norm, "NRM505", frozenset(p.name for p in gains))
     return trial.first(_candidates(new, norm, forward), new.applicability)

@@ -329,12 +329,17 @@ def constructors(cls: ClassRef) -> Iterator[s.Function]:
 def _unused_in(init: s.Function, read: AbstractSet[str]) -> Span | None:
     """An eps that this constructor stores for nobody, hands on to nobody, or takes and drops."""
     calls = (n for n in walk(init.body) if isinstance(n, s.Call))
-    handed = {arg.value.id for call in calls for arg in call.args if isinstance(arg.value, s.Name)}
+    used = {arg.value.id for call in calls for arg in call.args if isinstance(arg.value, s.Name)}
+    stored = [
+        (target, stmt.value) for stmt in walk(init.body) if isinstance(stmt, s.Assign)
+        for target in stmt.targets if isinstance(target, s.Attribute)
+    ]  # fmt: skip
+    used.update(value.id for target, value in stored if isinstance(value, s.Name) and target.name in read)
     for stmt in init.body:
         if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):
             name = stmt.targets[0].name
             value = stmt.value.id if isinstance(stmt.value, s.Name) else ""
-            taken = not isinstance(stmt.value, s.Literal) and value not in handed  # no number, that nobody may choose
+            taken = not isinstance(stmt.value, s.Literal) and value not in used  # no number, that nobody may choose
             if taken and not _is_bound(name) and is_eps(name) and name not in read and _times_named(init, name) == 1:
                 return stmt.targets[0].span
     return _unused_parameter(init)

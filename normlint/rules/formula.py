@@ -328,6 +328,9 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
         if len(refilled) == 1 and refilled[0]:
             yield Problem(g.span if g.offset else g.param.span, refilled[0])
         elif not norm.owner.reinitialised and g.param.name in wrong and (message := _starts_wrong(g)):
+            if _is_bias(norm, g):
+                yield Problem(g.param.span, f"`{g.param.label}` starts at 0 and is multiplied, where a bias is added")
+                continue
             alike = all(map(_starts_wrong, _of_same_gain(norm.judged, g)))  # else no first value suits all paths
             repair = partial(gains.start_at_one, norm, tuple(wrong.values())) if alike else None
             made = g.param.span
@@ -353,6 +356,12 @@ def _starts_right(norm: Norm, gain: Gain) -> bool:
     usual = (c for c in norm.judged if not any((name, not taken) in norm.owner.flags for name, taken in c.tests))
     same = _of_same_gain(usual, gain) or _of_same_gain(norm.judged, gain)
     return not all(map(_starts_wrong, same))
+
+
+def _is_bias(norm: Norm, gain: Gain) -> bool:
+    """Return whether a gain that starts at zero stands beside one that starts at one."""
+    beside = (g.param.init for c in norm.judged if gain in c.gains for g in c.gains if g.offset is None)
+    return gain.offset is None and gain.param.init == "zeros" and "ones" in beside
 
 
 def _of_same_gain(paths: Iterable[Computation], gain: Gain) -> list[Gain]:

@@ -6,7 +6,21 @@ import pytest
 
 from tests.fixes.module_cases import NORM, RETURN, SAFE, UNSAFE, FixedText, forward, is_fixed, made, stays
 
+CENTRE = "h = h - h.mean(-1, keepdim=True)"
+
 STAYS = {
+    "a bias of an RMS norm, which may be too much itself": (
+        "NRM505",
+        made("self.weight = nn.Parameter(torch.ones(dim))", "self.bias = nn.Parameter(torch.zeros(dim))"),
+    ),
+    "a bias that is multiplied": (
+        "NRM406",
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.zeros(dim))",
+            forward=("h = x.float()", CENTRE, NORM, "return h.type_as(x) * self.weight * self.bias"),
+        ),
+    ),
     "a plain tensor that says it isn't trained": (
         "NRM501",
         made("self.weight = torch.ones(dim, requires_grad=False)"),
@@ -210,6 +224,7 @@ MENDED = {
         made(
             "self.weight = nn.Parameter(torch.ones(dim))",
             "self.bias = nn.Parameter(torch.zeros(dim))",
+            forward=("h = x.float()", CENTRE, NORM, RETURN),
         ),
         (("* self.weight\n", "* self.weight + self.bias\n"),),
     ),
@@ -218,7 +233,7 @@ MENDED = {
         made(
             "self.weight = nn.Parameter(torch.ones(dim))",
             "self.bias = nn.Parameter(torch.zeros(dim))",
-            forward=("h = x.float()", NORM, "return (h * self.weight).type_as(x)"),
+            forward=("h = x.float()", CENTRE, NORM, "return (h * self.weight).type_as(x)"),
         ),
         (("(h * self.weight)", "(h * self.weight + self.bias)"),),
     ),
@@ -227,7 +242,7 @@ MENDED = {
         made(
             "self.weight = nn.Parameter(torch.ones(dim))",
             "self.bias = nn.Parameter(torch.zeros(dim))",
-            forward=("h = x.float()", NORM, "out = self.weight * h", "return out.to(x.dtype)"),
+            forward=("h = x.float()", CENTRE, NORM, "out = self.weight * h", "return out.to(x.dtype)"),
         ),
         (("return out.to", "return (out + self.bias).to"),),
     ),

@@ -206,4 +206,18 @@ def test_rms_norm(load):
     load({"weight": weight})
     return F.rms_norm(torch.randn(4, 16), (16,), weight, 1e-6)
 """,
+    "an eps that is stored under two names, one of which is read": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.variance_epsilon = eps
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def _norm(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+    def forward(self, x):
+        return self._norm(x.float()).type_as(x) * self.weight
+""",
 }

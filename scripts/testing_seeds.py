@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from normlint.testing import assert_norm
-from tests.test_testing import OTHER, RIGHT, SAME, WRONG
+from tests.verify.test_testing import OTHER, RIGHT, SAME, WRONG
 
 Case = tuple[str, bool, Callable[[], Any], dict[str, Any]]
 

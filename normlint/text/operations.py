@@ -1,8 +1,8 @@
 """List torch's operations by class; this is the only list of operations.
 
 The sieve takes its words from here, and `normlint.evaluate.ops` what an operation makes of its operands where its class
-is enough. `tests/test_operations.py` fails for a public function or method of torch that has no class. A word stands
-for the in-place form too (`add` for `add_`); to add an operation is to add its word.
+is enough. `tests/evaluate/test_operations.py` fails for a public function or method of torch that has no class. A word
+stands for the in-place form too (`add` for `add_`); to add an operation is to add its word.
 """
 
 from __future__ import annotations

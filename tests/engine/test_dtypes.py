@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spines import table
+from tests.evaluate.spines import table
 
 SQUARE = """\
 import torch

@@ -18,7 +18,7 @@ RESTORED: Final = ROOT / "fixtures" / "ecosystem" / "restored.json"
 HEAD: Final = """\
 # The fixes, measured
 
-Written by `python -m tests.fixes.grid --write`; `tests/test_fix_grid.py` does a few of each. The cases are those of
+Written by `python -m tests.fixes.grid --write`; `tests/fixes/test_grid.py` does a few of each. The cases are those of
 `tests/grid`: norms with one mistake, in every spelling we know. Each is fixed as `--fix --unsafe-fixes` does.
 
 - *offered:* a fix was made. *fixed:* no finding is left, of this rule or another, and a second run changes nothing.

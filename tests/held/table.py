@@ -13,7 +13,7 @@ from normlint.rules.registry import RULES
 from normlint.text.verdict import MATCH, Probe, Verdict
 from normlint.verify.guard.run import Verifier
 from tests.held import BROKEN, EVERY, SOUND, Held
-from tests.verified import jobs_of, verdicts_of
+from tests.verify.verified import jobs_of, verdicts_of
 
 BAR: Final = r"\|"  # one that is no border of a cell
 DOCS: Final = Path(__file__).parents[2] / "docs"
@@ -29,7 +29,7 @@ HEAD: Final = """\
 
 {sound} sound norms and {broken} broken ones (`tests/held`), written for this page and for nothing else, each verified
 with {seeds} seeds: [the sound ones](verification-sound.md), [the broken ones](verification-broken.md). Written by
-`python -m tests.held.table`; `tests/test_held.py` runs the set with one seed.
+`python -m tests.held.table`; `tests/rules/test_held.py` runs the set with one seed.
 
 - *Sound norms called wrong or imprecise:* {false}. *Broken norms called a match:* {missed}.
   *Without a verdict:* {skipped}, which stand among other code.

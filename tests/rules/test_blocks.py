@@ -13,9 +13,9 @@ from normlint.rules import Analysis, analysed
 from normlint.rules.blocks import LightAnalysis, analyse_blocks
 from normlint.text.finding import Span
 from normlint.text.marks import may_hold_norm
+from tests.evaluate.spines import table
 from tests.grid.cases import all_cases
 from tests.sound import collected, with_imports
-from tests.spines import table
 
 ROOT = Path(__file__).parents[1]
 TEXTS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from normlint.rules import analyse
-from tests.spines import table
+from tests.evaluate.spines import table
 
 MODULE = """
 import torch

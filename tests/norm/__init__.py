@@ -1,0 +1,1 @@
+"""Tests of norms as they are recognised."""

@@ -1,0 +1,1 @@
+"""Tests of texts, pages and notebooks."""

@@ -1,0 +1,578 @@
+"""A text is judged in this process: interpreted, and never executed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from normlint.api import verify_source
+from normlint.rules import analyse
+from normlint.text.verdict import INTERNAL, MATCH, SKIPPED, WRONG, Verdict
+from normlint.verify.job import Meaning
+from tests.verify.judging import judge_text
+
+NORM = """
+import torch
+from torch import nn
+
+class Norm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.eps = eps
+
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
+"""
+MEANT = Meaning("rms", gain="weight")
+# name: (text, qualified name, what it is held to, status, words of the reason)
+CASES = {
+    "a sound norm matches": (NORM, "Norm.forward", None, MATCH, ""),
+    "a factor that can't be worked out is not passed over, however often it is asked for": (
+        NORM.replace("* self.weight", "* self.weight * SCALE") + "\nSCALE = 2.0\nSCALE /= float('{}'.format(2))\n",
+        "Norm.forward", None, SKIPPED, "str.format"),
+    "what is missing is named": (
+        NORM.replace("+ self.eps", "+ self.eps + offset"), "Norm.forward", None, SKIPPED, "offset"),
+    "an inverted scale is wrong": (NORM.replace("torch.rsqrt", "torch.sqrt"), "Norm.forward", None, WRONG, ""),
+    "a norm that is none any more is held to what was meant": (
+        NORM.replace("h.pow(2).mean(-1, keepdim=True)", "h.amax(-1, True) ** 2"),
+        "Norm.forward",
+        MEANT,
+        WRONG, ""),
+    "printing once, or for halves alone, is no printing at every call": (
+        NORM.replace("self.eps = eps", "self.eps = eps; self.told = False").replace("        h = x", (
+            "        if not self.told:\n            self.told = True; print(x.shape)\n"
+            "        if x.dtype == torch.float16: print('a half')\n        h = x")),
+        "Norm.forward", None, MATCH, ""),
+    "a gain that is a buffer of the root of the width is moved, and need not be saved": (
+        NORM.replace("self.eps = eps", "self.eps = eps; root = torch.tensor(dim**0.5); "
+                     "self.register_buffer('root', root, persistent=False)")
+        .replace(".mean(-1, keepdim=True)", ".sum(-1, keepdim=True)").replace("dtype) *", "dtype) * self.root *"),
+        "Norm.forward", None, MATCH, ""),
+    "a class that isn't called a norm is run where it gives back nothing else": (
+        NORM.replace("Norm(", "Stage(").replace("self.weight\n", "self.weight.exp()\n").replace("ones", "zeros"),
+        "Stage.forward", None, MATCH, ""),
+    "printing at every call is seen, and nothing printed": (
+        NORM.replace("h = x", "print(x); h = x"), "Norm.forward", None, WRONG, "prints at every call"),
+    "torch's own in its place is held to what was meant": (
+        NORM.replace("(h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight",
+                     "nn.functional.rms_norm(x, (x.shape[-1],), self.weight, self.eps)"),
+        "Norm.forward", MEANT, MATCH, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "meant", "status", "words"), CASES.values(), ids=CASES)
+def test_the_verdict_on_a_text(
+    text: str, name: str, meant: Meaning | None, status: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdict = judge_text(text, name, meant=meant)
+    assert verdict.status == status, verdict.reason
+    assert words in verdict.reason
+    assert capsys.readouterr().out == ""
+
+
+def test_gradients_that_a_text_switches_off_are_on_again() -> None:
+    import torch
+
+    judge_text(NORM.replace("self.eps = eps", "self.eps = torch.set_grad_enabled(False) or eps"), "Norm.forward")
+    assert torch.is_grad_enabled()
+
+
+def test_nothing_of_the_text_is_executed(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    head = f"import os\nos.mkdir({str(trace)!r})\nopen({str(trace)!r} + '2', 'w')\n"
+    assert judge_text(head + NORM, "Norm.forward").status == MATCH
+    opening = judge_text(NORM.replace("h = x", f"open({str(trace)!r}, 'w'); h = x"), "Norm.forward")
+    assert "open()" in opening.reason
+    assert list(tmp_path.iterdir()) == []
+
+
+UNIT = """
+import torch
+
+def {name}(v):
+    v {operator} v.norm(dim=-1, keepdim=True)
+    return v
+"""
+DOUBLED = NORM.replace("self.weight\n", "self.weight * 2\n")
+UNJUDGED = {
+    "a unit vector without a norm's name promises nothing": (
+        UNIT.format(name="project", operator="/="), "project", "", "a name or a gain that promises a norm"),
+    "test code has norms that are wrong on purpose": (
+        DOUBLED, "Norm.forward", "/a/test_norms.py", "a norm outside of tests"),
+    "a method that always raises may want another input": (
+        NORM.replace("h = x.float()", "h = x.float().reshape(3, 7)"), "Norm.forward", "", "invalid for input of size"),
+    "what takes images alone isn't told to fail on tokens": (
+        NORM.replace("h = x.float()", "b, c, t, z, y = x.shape; h = x.float()"), "Norm.forward", "", ""),
+    "an activation that follows on some paths is no part of the norm": (
+        NORM.replace("(self, dim, eps=1e-6)", "(self, dim, eps=1e-6, act=True)")
+        .replace("self.eps = eps", "self.eps = eps; self.act = nn.ReLU() if act else nn.Identity()")
+        .replace("return (h", "y = (h").replace("self.weight\n", "self.weight\n        return self.act(y)\n"),
+        "Norm.forward", "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "path", "needs"), UNJUDGED.values(), ids=UNJUDGED)
+def test_nobody_is_called_wrong_for_what_was_not_promised(text: str, name: str, path: str, needs: str) -> None:
+    verdict = judge_text(text, name, path=path)
+    assert verdict.status in (MATCH, SKIPPED), verdict.reason
+    assert needs in verdict.reason
+
+
+GROUPED = NORM.replace("self.eps = eps", "self.eps = eps; self.g = 4").replace(
+    "h = x.float()", "h = x.float().view(*x.shape[:-1], self.g, -1)"
+).replace("+ self.eps)).to(x.dtype)", "+ self.eps)).view(x.shape).to(x.dtype)")  # fmt: skip
+FIXED = NORM.replace("h.pow(2).mean(-1, keepdim=True)", "h.pow(2).sum(-1, keepdim=True) / 64")
+SIZED = {
+    "the width stands in the text": FIXED,
+    "the width stands in the text, and for the gain": FIXED.replace("torch.ones(dim)", "torch.ones(64)"),
+    "the width has a name": FIXED.replace("64", "WIDTH") + "\nWIDTH = 64\n",
+    "a function's width stands in the text": """
+import torch
+
+def rms_norm(x, weight, eps=1e-6):
+    h = x.float()
+    return (h * torch.rsqrt(h.pow(2).sum(-1, keepdim=True) / 64 + eps)).to(x.dtype) * weight
+""",
+    "a base class takes further arguments": """
+import torch.nn.functional as F
+from torch import nn
+
+class Norm(nn.LayerNorm):
+    def __init__(self, birch, eps=1e-6, **more):
+        super().__init__(birch, eps=eps, **more)
+
+    def forward(self, x):
+        x = x.permute(0, 2, 3, 1)
+        x = F.layer_norm(x.float(), self.normalized_shape, self.weight, self.bias, self.eps).to(x.dtype)
+        return x.permute(0, 3, 1, 2)
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SIZED.values(), ids=SIZED)
+def test_sizes_are_what_the_text_says(text: str) -> None:
+    (name,) = {norm.qualname for norm in analyse(text).norms}
+    verdict = judge_text(text, name)
+    assert verdict.status == MATCH, verdict.reason
+
+
+def test_a_wrong_norm_of_a_width_in_the_text_is_wrong() -> None:
+    assert judge_text(FIXED.replace("rsqrt", "sqrt"), "Norm.forward").status == WRONG
+
+
+def test_groups_that_cannot_be_known_are_not_called_wrong() -> None:
+    text = GROUPED.replace("self.g = 4", "self.g = 4; self.weight = nn.Parameter(torch.ones(1, dim, 1))")
+    assert judge_text(text, "Norm.forward").status != WRONG
+
+
+EITHER = """
+import torch
+import torch.nn.functional as F
+
+def _fwd(x, weight, eps, rms=False):
+    if rms:
+        rstd = 1 / torch.sqrt(x.float().square().mean(dim=-1, keepdim=True) + eps)
+        return (x * rstd).to(x.dtype) * weight
+    return F.layer_norm(x, x.shape[-1:], weight=weight, eps=eps)
+
+def rms_norm_forward(x, weight, eps=1e-6, rms=True):
+    return _fwd(x.contiguous(), weight.contiguous(), eps, rms=rms)
+"""
+
+
+def test_a_function_that_is_either_of_two_norms_is_held_to_neither() -> None:
+    assert {verdict.status for verdict in verify_source(EITHER)} == {MATCH, SKIPPED}
+
+
+def test_a_unit_vector_that_claims_to_be_one_is_judged() -> None:
+    assert judge_text(UNIT.format(name="l2_norm", operator="/="), "l2_norm").status == WRONG
+    assert judge_text(DOUBLED, "Norm.forward").status == WRONG
+
+
+RAISING = """
+class Odd(Exception):
+    pass
+
+""" + NORM.replace("h = x", "if self.eps: raise Odd('of its own')\n        h = x")
+
+
+def test_an_exception_of_the_text_is_what_the_norm_needs() -> None:
+    assert "needs a norm that can be built (Odd: of its own)" in judge_text(RAISING, "Norm.forward").reason
+
+
+def test_an_exception_of_ours_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("normlint.verify.bench.judge._settled", None)
+    found = judge_text(NORM, "Norm.forward")
+    assert found.status == SKIPPED
+    assert found.reason.startswith(f"{INTERNAL}: TypeError: 'NoneType' object is not callable in judge, line ")
+
+
+def test_an_internal_error_is_reported_and_ends_nothing(tmp_path: Path) -> None:
+    from normlint.engine.run import check_all
+    from normlint.engine.selection import Demand
+    from normlint.faces.verifying import preparing, verified
+
+    (tmp_path / "a.py").write_text(NORM)
+    (report,) = check_all([(str(tmp_path / "a.py"), preparing(Demand()))], 1)
+    (note,) = verified(report, [(0, Verdict(SKIPPED, f"{INTERNAL}: KeyError"))], "2").notes
+    assert (note.line, note.message, note.internal) == (13, f"Norm.forward: {INTERNAL}: KeyError", True)
+
+
+ODD = NORM.replace("Norm(", "RMSNorm(")
+DEFAULT = """
+import torch
+from torch.nn import functional as F
+
+def rms_norm_ref(x, birch, cedar, dune=None, eps=1e-6, elm=None):
+    dtype = x.dtype
+    x = x.float()
+    if elm is None:
+        y = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * birch
+    else:
+        y = x.view(*x.shape[:-1], elm, -1)
+        y = (y * torch.rsqrt(y.square().mean(-1, keepdim=True) + eps)).view(x.shape) * birch
+    y = y + cedar if cedar is not None else y
+    y = y * F.silu(dune) if dune is not None else y
+    return y.to(dtype)
+"""
+GIVEN = {
+    "an argument whose attributes are read is a configuration": ODD.replace("(self, dim, eps", "(self, oak, eps")
+    .replace("torch.ones(dim)", "torch.ones(oak.width)").replace("self.eps = eps", "self.eps = eps; self.oak = oak"),
+    "an argument that is only asked for is a flag": ODD.replace("(self, dim, eps", "(self, dim, oak, eps").replace(
+        "self.eps = eps", "self.eps = eps; self.more = nn.Parameter(torch.ones(dim)) if oak else None"),
+    "an argument that has a length is a shape": """
+import torch
+
+def rms_norm(x, oak, eps=1e-6):
+    dims = [-1 - i for i in range(len(oak))]
+    h = x.float()
+    return (h * torch.rsqrt(h.square().mean(dims, keepdim=True) + eps)).to(x.dtype)
+""",
+    "what is None by default is left out": DEFAULT,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GIVEN.values(), ids=GIVEN)
+def test_arguments_are_what_their_use_says(text: str) -> None:
+    (name,) = {norm.qualname for norm in analyse(text).norms}
+    right = judge_text(text, name)
+    assert (right.status, right.reason) == (MATCH, "")
+    for broken in (text.replace("torch.rsqrt(", "torch.sqrt("), text.replace("keepdim=True)", "keepdim=True) * 2")):
+        assert judge_text(broken, name).status == WRONG
+
+
+GUESSED = {
+    "an argument that a parameter is as long as is a size": ODD.replace("(self, dim, eps", "(self, elm, oak, eps")
+    .replace("torch.ones(dim)", "torch.ones(oak)").replace("self.eps = eps", "self.eps = eps; self.elm = elm"),
+    "of several paths the plain one is run": ODD.replace("(self, x)", "(self, x, oak)").replace(
+        "self.eps = eps", "self.eps = eps; self.elm = nn.Linear(dim, dim)").replace(
+        "return (h", "if oak is not None:\n            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True)"
+        " + self.eps)).to(x.dtype) * (1 + self.elm(oak))\n        return (h"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GUESSED.values(), ids=GUESSED)
+def test_an_argument_that_was_guessed_speaks_for_a_norm_and_never_against_it(text: str) -> None:
+    (name,) = {norm.qualname for norm in analyse(text).norms}
+    assert judge_text(text, name).status == MATCH
+    assert judge_text(text.replace("torch.rsqrt(", "torch.sqrt("), name).status == SKIPPED
+
+
+WRITTEN_OUT = (
+    ODD.replace("torch.ones(dim)", "torch.ones(dim)); self.shape = (dim,")
+    .replace("h = x.float()", "h = x.float(); dims = [-1 - i for i in range(len(self.shape))]")
+    .replace("(-1, keep", "(dims, keep")
+)
+
+
+def test_axes_that_are_computed_are_confirmed_by_an_input_whose_axes_differ() -> None:
+    assert judge_text(WRITTEN_OUT, "RMSNorm.forward").status == MATCH
+    assert judge_text(WRITTEN_OUT.replace("+ self.eps", "+ 1e-4"), "RMSNorm.forward").status == WRONG
+
+
+SPARED: dict[str, tuple[str, str, str]] = {
+    "an upcast that an argument asks for": (
+        """
+import torch
+def rms_norm_ref(x, weight, eps=1e-6, upcast=False):
+    dtype = x.dtype
+    if upcast:
+        x = x.float()
+        weight = weight.float()
+    rstd = 1 / torch.sqrt(x.square().mean(dim=-1, keepdim=True) + eps)
+    return (x * rstd * weight).to(dtype)
+""",
+        "rms_norm_ref",
+        "precision",
+    ),
+    "gains that only fit channels that come first": (
+        """
+import torch
+from torch import nn
+from torch.nn import functional as F
+class LayerNorm(nn.Module):
+    def __init__(self, n_out, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(n_out, 1, 1))
+        self.bias = nn.Parameter(torch.zeros(n_out, 1, 1))
+    def forward(self, x):
+        shape = x.size()[1:]
+        return F.layer_norm(x, shape, self.weight.expand(shape), self.bias.expand(shape))
+""",
+        "LayerNorm.forward",
+        "skipped",
+    ),
+    "an axis that a call may say": (
+        """
+import torch
+from torch import nn
+class ChannelRMSNorm(nn.Module):
+    def __init__(self, channel_dim=1, eps=1e-8):
+        super().__init__()
+        self.channel_dim, self.eps = channel_dim, eps
+    def forward(self, x, channel_dim=None):
+        if channel_dim is None:
+            channel_dim = self.channel_dim
+        h = x.float()
+        return (h / torch.sqrt(torch.mean(h ** 2, dim=channel_dim, keepdim=True) + self.eps)).type_as(x)
+""",
+        "ChannelRMSNorm.forward",
+        "match",
+    ),
+    "all axes but the first": (
+        """
+import torch
+def rms_normalize(x, eps=1e-4):
+    dim = list(range(1, x.ndim))
+    h = x.float()
+    return (h / torch.sqrt(h.square().mean(dim, keepdim=True) + eps)).type_as(x)
+""",
+        "rms_normalize",
+        "match",
+    ),
+    "a share of features called p, which is no rate of dropout": (
+        """
+import torch
+from torch import nn
+class RMSNorm(nn.Module):
+    def __init__(self, d, p=-1.0, eps=1e-8):
+        super().__init__()
+        self.eps, self.d, self.p = eps, d, p
+        self.scale = nn.Parameter(torch.ones(d))
+    def forward(self, x):
+        h = x.float()
+        if self.p < 0.0 or self.p > 1.0:
+            length, d = h.norm(2, dim=-1, keepdim=True), self.d
+        else:
+            d = int(self.d * self.p)
+            length = h[..., :d].norm(2, dim=-1, keepdim=True)
+        return (self.scale * (h / (length * d ** -0.5 + self.eps))).type_as(x)
+""",
+        "RMSNorm.forward",
+        "match",
+    ),
+    "a gain that the model around it fills": (
+        """
+import torch
+from torch import nn
+class L2Norm(nn.Module):
+    def __init__(self, n, scale=20.0, eps=1e-10):
+        super().__init__()
+        self.weight, self.eps, self.scale = nn.Parameter(torch.Tensor(n)), eps, scale
+    def forward(self, x):
+        h = x.float()
+        norm = h.pow(2).sum(1, keepdim=True).sqrt() + self.eps
+        return (self.weight[None, :, None, None].float().expand_as(h) * h / norm).type_as(x)
+""",
+        "L2Norm.forward",
+        "match",
+    ),
+    "a weight that is scaled": (
+        """
+from torch import nn
+def NormedLinear(*args, scale=1.0, **kwargs):
+    out = nn.Linear(*args, **kwargs)
+    out.weight.data *= scale / out.weight.norm(dim=1, p=2, keepdim=True)
+    return out
+""",
+        "NormedLinear",
+        "skipped",
+    ),
+    "a norm of what a layer gives back": (
+        """
+import torch.nn.functional as F
+from torch import nn
+
+def norm(x):
+    return F.rms_norm(x, (x.size(-1),))
+
+class Model(nn.Module):
+    def __init__(self, n, d):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(n, d), nn.Linear(d, n)
+
+    def forward(self, ids):
+        return self.head(norm(self.embed(ids)))
+""",
+        "norm",
+        "match",
+    ),
+    "an argument of which nothing says what it is": (
+        """
+import torch
+class Norm:
+    def __init__(self, weight, eps=1e-5):
+        self.weight, self.eps = weight, eps
+    def forward(self, x):
+        h = x.float()
+        return self.weight * (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+""",
+        "Norm.forward",
+        "skipped",
+    ),
+    "an axis that the constructor is told": (
+        """
+import torch
+class LayerNorm(torch.nn.LayerNorm):
+    def __init__(self, nout, dim=-1):
+        super().__init__(nout, eps=1e-12)
+        self.dim = dim
+    def forward(self, x):
+        if self.dim == -1:
+            return super().forward(x)
+        return super().forward(x.transpose(1, -1)).transpose(1, -1)
+""",
+        "LayerNorm.forward",
+        "match",
+    ),
+    "a layer's gain and shift that are passed": (
+        """
+import torch.nn.functional as F
+from torch import nn
+class RNN(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.args, self.w = args, load(MODEL_NAME)
+    def LN(self, x, w):
+        return F.layer_norm(x, (self.args.n_embd,), weight=w.weight, bias=w.bias)
+""",
+        "RNN.LN",
+        "skipped",
+    ),
+    "a residual beside what is normalised": (
+        """
+import torch
+from torch import nn
+class AddNorm(nn.Module):
+    def __init__(self, maker, eps=1e-5):
+        super().__init__()
+        self.kind, self.eps = maker.build(), eps
+    def forward(self, x):
+        y = self.kind(x)
+        h = x.float()
+        y = (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+        return x + y
+""",
+        "AddNorm.forward",
+        "skipped",
+    ),
+    "a view that says so where it can't be had": (
+        """
+import torch
+from torch import nn
+class RMSNorm(nn.Module):
+    def __init__(self, d, eps=1e-6):
+        super().__init__()
+        self.eps, self.d = eps, d
+        self.weight = nn.Parameter(torch.ones(d))
+    def forward(self, x):
+        h = x.view(-1, self.d).float()
+        y = h * torch.rsqrt(h.square().mean(-1, keepdim=True) + self.eps)
+        return (y.type_as(x) * self.weight).view(x.shape)
+""",
+        "RMSNorm.forward",
+        "match",
+    ),
+    "a direction that meets a length worked out behind it": (
+        """
+import torch
+from torch import nn
+class VectorLayerNorm(nn.Module):
+    def __init__(self, channels, kind="spread"):
+        super().__init__()
+        self.eps = 1e-6
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.norm = self.spread if kind == "spread" else self.same
+    def same(self, vec):
+        return vec
+    def spread(self, vec):
+        length = torch.norm(vec, dim=-2, keepdim=True)
+        if (length == 0).all():
+            return torch.zeros_like(vec)
+        length = length.clamp(min=self.eps)
+        direction = vec / length
+        least, _ = torch.min(length, dim=-1)
+        most, _ = torch.max(length, dim=-1)
+        length = (length - least.unsqueeze(-1)) / (most - least).clamp(min=1e-3).unsqueeze(-1)
+        return length * direction
+    def forward(self, vec):
+        return self.norm(vec) * self.weight.view(1, 1, -1)
+""",
+        "VectorLayerNorm.spread",
+        "skipped",
+    ),
+    "the scale of a layer norm, for a caller that centres": (
+        """
+import torch
+def layernorm_centred(x):
+    return x - x.mean(dim=-1, keepdim=True)
+def layernorm_scales(x, eps=1e-5):
+    x = layernorm_centred(x.float())
+    return 1 / (x.pow(2).mean(dim=-1, keepdim=True) + eps).sqrt()
+""",
+        "layernorm_scales",
+        "skipped",
+    ),
+    "statistics of each feature over the batch": (
+        """
+import torch
+from torch import nn
+class TokenNorm(nn.Module):
+    def __init__(self, num_features, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(num_features))
+        self.bias = nn.Parameter(torch.zeros(num_features))
+    def forward(self, x):
+        h = x.float()
+        mean = h.mean(dim=0, keepdim=True)
+        var = ((h - mean) ** 2).mean(dim=0, keepdim=True)
+        normed = ((h - mean) / torch.sqrt(var + self.eps)).type_as(x)
+        return self.weight[None, :] * normed + self.bias[None, :]
+""",
+        "TokenNorm.forward",
+        "skipped",
+    ),
+    "a point that is brought back into a ball": (
+        """
+import torch
+def project_to_manifold(p, max_norm=1.0 - 1e-5, dim=-1, eps=1e-8):
+    p_norm = p.norm(dim=dim, keepdim=True).clamp_min(eps)
+    scale = (p_norm > max_norm).float() * (max_norm / p_norm) + (p_norm <= max_norm).float()
+    p.data.mul_(scale)
+""",
+        "project_to_manifold",
+        "skipped",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPARED)
+def test_what_is_sound_or_cannot_be_known_is_not_called_wrong(name: str) -> None:
+    text, qualname, status = SPARED[name]
+    assert judge_text(text, qualname).status == status

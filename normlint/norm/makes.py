@@ -263,7 +263,7 @@ class Makes:
 
     @cached_property
     def wired(self) -> tuple[tuple[Owner, tuple[Function, ...]], ...]:
-        """Return the classes that own norms and hold calls marked by the prefilter, with the functions around the calls."""
+        """Return the classes that own norms and hold calls marked by the prefilter, with the functions around these."""
         places = sorted(wired(self.file.text)) if "Norm" in self.file.text else ()
         found = [p for p in dict.fromkeys(map(self._piece_at, places)) if p is not None and p.kind == "class"]
         named = [p for p in found if "Norm" in self.file.text[slice(*p.span)]]

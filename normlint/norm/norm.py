@@ -314,7 +314,7 @@ class Owner:
     undone: bool = False  # it stores or returns mean and deviation, with which the norm is undone
 
     def makes(self, c: Computation) -> bool:
-        """Return whether it is nothing but a norm: a module that returns a whole formula, or a function of an RMS norm."""
+        """Return whether it is nothing but a norm: a module that returns a whole formula, or an RMS norm's function."""
         if self.intent == "other" or not c.complete:
             return False
         kept = c.protected or (bool(c.eps) and (not c.explicit_square or c.casts_back))  # no level of a recording

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from normlint.norm.conventions import intent
-from normlint.norm.makes import Function, Makes, Owner, arguments, defaults, dotted, plain, stored
+from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, defaults, dotted, plain, stored
 from normlint.norm.wiring import called_last
 from normlint.text.finding import Span
 
@@ -37,7 +37,7 @@ class Gain(NamedTuple):
 def gains(makes: Makes) -> tuple[Gain, ...]:
     """Return the gains of the norms that modules of the text own, by the names that torch gives the parameters."""
     owners = [Owner(makes.file.text, piece) for piece in makes.file.pieces if piece.kind == "class"]
-    inits = [(owner, f) for owner in owners for f in owner.functions if f.name == "__init__"]
+    inits = [(owner, init) for owner in owners for init in constructors(owner.functions)]
     several = [(owner, attribute, value) for owner, init in inits for attribute, value in stored(init)]
     holders = (attribute for _, attribute, _ in several if attribute not in _SHIFTS)
     above = ("", "module.", "model.", *(f"{holder}.{at}" for holder in holders for at in ("", "0.")))
@@ -57,10 +57,10 @@ def _gains_of(makes: Makes, call: ast.Call) -> list[str]:
     if not affine or intent(called_last(call)) not in _FEATURES:
         return []
     found = makes.elsewhere.definition(name, makes.file)
-    init = [f for f in found.node.body if isinstance(f, Function) and f.name == "__init__"] if found else []
-    kept = [(a, v) for one in init for a, v in stored(one) if isinstance(v, ast.Call) and called_last(v) == "Parameter"]
+    sets = [pair for init in constructors(found.node.body) for pair in stored(init)] if found else []
+    kept = [a for a, v in sets if isinstance(v, ast.Call) and called_last(v) == "Parameter"]
     alone = found is not None and [dotted(base).rpartition(".")[2] for base in found.node.bases] == ["Module"]
-    return ["weight"] if makes.is_of_torch(name) else [a for a, _ in kept if alone and a not in _SHIFTS]
+    return ["weight"] if makes.is_of_torch(name) else [a for a in kept if alone and a not in _SHIFTS]
 
 
 class Choice:

@@ -280,7 +280,7 @@ class Makes:
     def taken_by(self, name: str) -> dict[str, ast.expr | None]:
         """Return the constructor's parameters of a class of the package, with their defaults; empty if unknown."""
         found = self.elsewhere.definition(name, self.file)
-        inits = [f for f in found.node.body if isinstance(f, Function) and f.name == "__init__"] if found else []
+        inits = constructors(found.node.body) if found else []
         return dict(list(defaults(inits[0]).items())[1:]) if inits else {}
 
     def is_of_torch(self, name: str) -> bool:
@@ -301,9 +301,8 @@ class Makes:
         return self._eps_of_class(found, far) if found is not None and far < _INHERITED else None
 
     def _eps_of_class(self, found: Definition, far: int) -> Eps | None:
-        init = next((n for n in found.node.body if isinstance(n, Function) and n.name == "__init__"), None)
-        if init is not None:
-            return _eps_parameter(init)
+        if inits := constructors(found.node.body):
+            return _eps_parameter(inits[0])
         bases = (self._eps_in(dotted(base), found.file, far + 1) for base in found.node.bases)
         return next((eps for eps in bases if eps is not None), None)
 
@@ -357,6 +356,11 @@ def _eps_parameter(init: Function) -> Eps | None:
         if is_eps(name) and given.get(name) is not None:
             return Eps(name, at - 1 if at < places else -1, number(given[name]))
     return None
+
+
+def constructors(body: Iterable[ast.AST]) -> list[Function]:
+    """Return the functions named `__init__`, of which overloads may make several."""
+    return [node for node in body if isinstance(node, Function) and node.name == "__init__"]
 
 
 def defaults(function: Function) -> dict[str, ast.expr | None]:

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from normlint.norm.makes import Function, Makes, Owner, arguments, dotted, statements, stored
+from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, dotted, statements, stored
 
-_CONSTRUCTOR: Final = "__init__"
 _MOST: Final = 400  # statements; longer functions aren't read
 _BODIES: Final = ("body", "orelse", "finalbody")
 
@@ -35,14 +34,14 @@ class Module:
     def __init__(self, owner: Owner, looked: tuple[Function, ...]) -> None:
         self.owner = owner
         short = [f for f in looked if len(statements(f)) <= _MOST]
-        self.functions = {f: tuple(_steps(f.body, {})) for f in short if f.name != _CONSTRUCTOR}
+        self.functions = {f: tuple(_steps(f.body, {})) for f in short if f.name != "__init__"}
 
     @cached_property
     def owned(self) -> dict[str, ast.Call]:
         """Return the call that `__init__` sets each attribute to; of a Sequential, the last call in it."""
         found: dict[str, ast.Call] = {}
-        for function in self.owner.functions:
-            for name, value in stored(function) if function.name == _CONSTRUCTOR else ():
+        for function in constructors(self.owner.functions):
+            for name, value in stored(function):
                 last = value.body if isinstance(value, ast.IfExp) else value
                 while isinstance(last, ast.Call) and called_last(last) == "Sequential" and last.args:
                     last = last.args[-1]
@@ -53,8 +52,7 @@ class Module:
     @cached_property
     def divided(self) -> dict[str, ast.expr]:
         """Return the attributes that are set once, to a floor division, with the expression that is divided."""
-        init = [function for function in self.owner.functions if function.name == _CONSTRUCTOR]
-        several = [(name, value) for function in init for name, value in stored(function)]
+        several = [pair for function in constructors(self.owner.functions) for pair in stored(function)]
         divided = {n: v.left for n, v in several if isinstance(v, ast.BinOp) and isinstance(v.op, ast.FloorDiv)}
         names = [name for name, _ in several]
         return {name: whole for name, whole in divided.items() if names.count(name) == 1}

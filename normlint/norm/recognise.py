@@ -195,7 +195,7 @@ def _eps(plus: Plus, power: Fraction) -> Eps:
 
 
 def _degree(inner: Mono) -> tuple[int, Mono] | None:
-    """The exponent and the base of a square or first power: (2, x) for x², (1, x) for x and |x|; else None."""
+    """Return (2, x) for the square x² and (1, x) for x and |x|, as exponent and base; None for anything else."""
     if not inner.factors:
         return None
     if all(f.power % 2 == 0 for f in inner.factors):

@@ -92,7 +92,7 @@ class Unit(NamedTuple):
 
     @property
     def qualname(self) -> str:
-        """The function's name, with the class's name before it."""
+        """Return the function's name, with the class's name before it."""
         return f"{self.piece.names[0]}.{self.name}" if self.piece.kind == "class" else self.name
 
 

@@ -129,7 +129,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
         return False
     if c.over_last and not folded:
         return owner.intent in ("", "norm")
-    return not named or owner.intent in ("norm", "l2")  # named for what it does to data, or after something else
+    return not named or owner.intent in ("norm", "l2")  # a name that data's normalisation has, too
 
 
 def _is_written(c: Computation) -> bool:

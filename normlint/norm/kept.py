@@ -14,9 +14,9 @@ from normlint.evaluate.module import Module
 from normlint.norm import collect
 from normlint.norm.norm import Norm
 
-MOST: Final = 300_000  # nodes that are looked at in one round of a file's fixes; real files take 220,000 at most
-STEP: Final = 20  # nodes that a step of evaluation counts as, where a text is read again; a letter of it as one
-CALL: Final = 60  # and a question that takes some thought
+MOST: Final = 300_000  # nodes visited in one round of a file's fixes; real files take 220,000 at most
+STEP: Final = 20  # nodes that a step of evaluation counts as when a text is read again; a character counts as one
+CALL: Final = 60  # nodes that an expensive query counts as
 _Read = tuple[tuple[Norm, ...], dict[str, Any]]
 
 

@@ -82,7 +82,7 @@ class Count:
     inside: bool = False  # it joined the statistic before the root
     less: bool = False  # one less than the number of elements
     length: bool = False  # it is read from a tensor of the formula, as in `x.shape[0]`
-    operands: tuple[Span, ...] = field(default=(), compare=False)  # what tensors were multiplied with or divided by
+    operands: tuple[Span, ...] = field(default=(), compare=False)  # the numbers that tensors were multiplied or divided by
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def _intent_of(entry: Entry, qualname: str, name: str, maker: str, *, block: boo
     function = entry.function.node if entry.function is not None and qualname == entry.qualname else None
     bases = tuple(path for cls in classes for path in cls.outside)
     if any(path.startswith("torch.optim.") for path in bases):
-        return "other"  # an update, whatever its length is called
+        return "other"  # an optimizer's update, whatever its name says
     named = method == "forward" or intent(method)
     if function is not None and not named and summary_intent(_docstring(function)) == "l2":
         return "l2"  # one of several norms of a class
@@ -174,13 +174,8 @@ def undoes(mono: Mono) -> bool:
 
 
 _ALL: Final = "__dict__"
-_ALL_AT_ONCE: Final = {
-    "parameters",
-    "named_parameters",
-    "_parameters",
-    "state_dict",
-    _ALL,
-}  # reads of all attributes, without their names
+# Attributes that give access to all parameters without their names.
+_ALL_AT_ONCE: Final = {"parameters", "named_parameters", "_parameters", "state_dict", _ALL}
 
 
 def _has_unknown_base(cls: ClassRef) -> bool:
@@ -277,7 +272,7 @@ def _reads(node: s.Stmt | s.Expr, *, handed: bool = False) -> Iterator[str]:
             yield _ALL
         elif isinstance(part, s.Compare) and any(op.startswith("is") for op, _ in part.rights):  # is it None?
             unread.add(id(part.left))
-        elif isinstance(part, s.Attribute) and part.name in ("dtype", "device", "shape"):  # a question about it
+        elif isinstance(part, s.Attribute) and part.name in ("dtype", "device", "shape"):  # reads no values
             unread.add(id(part.base))
         elif isinstance(part, s.Attribute) and id(part) not in unread:
             yield part.name

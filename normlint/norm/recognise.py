@@ -72,7 +72,7 @@ def computation(flow: Flow, context: Context) -> Computation | None:
     return found[0] if shift is None else replace(found[0], shift=shift)
 
 
-_MOST_STATISTICS = 8  # in one product; a norm has one or two
+_MOST_STATISTICS = 8  # most statistics in one product; a norm has one or two
 
 
 def _comes_in(atom: Atom) -> bool:
@@ -234,7 +234,7 @@ def _computation_around(
     if root is None or degree is None or not root.stat.inner.factors or (root.stat.inner.has_stat and degree[0] == 1):
         return None  # a mean of a statistic is a response norm; a pooled tensor has squares like any other
     if _of_lengths(degree[1]):
-        return None  # of vectors: each feature is one of these
+        return None  # the norm of several vectors' lengths, each of which is a feature
     outside = [f for f in mono.factors if f is not factor]
     matched = _match_input(degree[1], outside) if degree[0] else None
     stray_sum = divisor = NOWHERE
@@ -354,7 +354,7 @@ def _match_mistaken(
         return degree, (degree[1], under, None, (False, False))
     powers = {f.power for f in inner.factors}
     power = powers.pop() if len(powers) == 1 else ONCE
-    if power > 2 and power.denominator == 1 and power * root.power != -1:  # else the length of another order
+    if power > 2 and power.denominator == 1 and power * root.power != -1:  # otherwise a p-norm
         base = Mono(1.0, tuple(replace(f, power=ONCE) for f in inner.factors))
         return (int(power), base), _match_input(base, outside)
     sole = degree[1].factors[0].atom if len(degree[1].factors) == 1 else None
@@ -466,7 +466,7 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> b
         return True  # the length of the gain
     reduced = {f.atom for f in stat.inner.factors}
     if any(isinstance(f.atom, Apply) and (atom.axis is None or f.atom not in reduced) for f in atom.of.factors):
-        return None  # such as those that aren't zero, or a part that may have the features alone
+        return None  # such as the elements that aren't zero, or a part that may have only features
     if atom.axis is None:
         return stat.axes == ALL or (None if stat.rank == 1 else False)
     if stat.axes in (ALL, TRAILING):

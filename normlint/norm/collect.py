@@ -350,10 +350,7 @@ def _with_moved_gain(group: list[_Found]) -> set[Span]:
 
 
 def _intended(c: Computation, owner: Owner) -> Computation:
-    """Return the computation with its kind set by what the owner's name says about a sum of squares.
-
-    A sum of squares is an L2 norm unless the name says RMS; one of x − mean is so unless the name says RMS or layer.
-    """
+    """Read a sum of squares as an L2 norm unless the name says RMS; one of x − mean, unless it says RMS or layer."""
     if c.kind == "layer" and c.is_length and owner.intent not in ("rms", "layer"):
         return replace(c, kind="l2")
     return replace(c, kind="rms") if c.kind == "l2" and owner.intent == "rms" else c

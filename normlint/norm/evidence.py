@@ -163,10 +163,7 @@ def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> boo
 
 
 def _gain_says_features(c: Computation) -> bool:
-    """Return whether an RMS norm, or one with a centre of its own, reduces other axes than its learned gain's.
-
-    Nobody means that, so the features must be last.
-    """
+    """Return whether an RMS norm, or one centred apart, reduces another axis than its gain's, which nobody means."""
     learned = bool(c.gains) and all(g.param.role == "parameter" for g in c.gains)
     axes = c.statistic.axes if isinstance(c.statistic.axes, tuple) else ()
     unmeant = c.kind == "rms" or c.placing.apart

@@ -44,10 +44,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Eps(NamedTuple):
-    """The eps parameter of a class: its name, its place among the arguments, and its default.
-
-    A default of None means torch's finfo(dtype).eps.
-    """
+    """The eps of a class: its name, place among the arguments, and default (None: torch's finfo(dtype).eps)."""
 
     name: str
     place: int

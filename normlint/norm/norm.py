@@ -37,10 +37,7 @@ QUANTITIES = ("axes", "keepdim", "scale", "power", "eps", "dtype")  # the parts 
 
 @dataclass(frozen=True, slots=True)
 class Eps:
-    """An eps that keeps the root away from zero.
-
-    `power`: the power of the mean square at the point where eps joins it; 1 is inside the root.
-    """
+    """An eps that keeps the root from zero. `power`: that of the mean square that it joins; 1 is inside the root."""
 
     how: str  # add, clamp
     power: Fraction
@@ -55,10 +52,7 @@ class Eps:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A learned factor of a norm.
-
-    `offset`: the 1 of 1 + w. `dtype`: that of the sum. `cast`: the first cast of the parameter.
-    """
+    """A learned factor. `offset`: the 1 of 1 + w; `dtype`: that of the sum; `cast`: the parameter's first cast."""
 
     param: Param
     offset: float | None
@@ -70,10 +64,7 @@ class Gain:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number of elements in the product.
-
-    `of_features`: whether it is the length of the reduced axes; None if that isn't known.
-    """
+    """A number of elements in the product; `of_features`: whether it is the reduced axes' length (None: unknown)."""
 
     text: str
     power: Fraction
@@ -82,7 +73,7 @@ class Count:
     inside: bool = False  # it joined the statistic before the root
     less: bool = False  # one less than the number of elements
     length: bool = False  # it is read from a tensor of the formula, as in `x.shape[0]`
-    operands: tuple[Span, ...] = field(default=(), compare=False)  # the numbers that tensors were multiplied or divided by
+    operands: tuple[Span, ...] = field(default=(), compare=False)  # the operands that multiply or divide tensors by it
 
 
 @dataclass(frozen=True, slots=True)

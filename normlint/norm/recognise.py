@@ -76,10 +76,7 @@ _MOST_STATISTICS = 8  # most statistics in one product; a norm has one or two
 
 
 def _comes_in(atom: Atom) -> bool:
-    """Return whether an atom is a tensor from outside, be it after a dropout or a clamp, or a sum of such tensors.
-
-    A sum in which something was dropped out is not one.
-    """
+    """Return whether an atom is a tensor from outside, also after a dropout, or a sum of tensors without dropout."""
     if isinstance(atom, Apply) and atom.name in WEIGHTLESS:
         return True
     seen, left = set[int](), [atom]  # a sum of sums shares its terms: each is looked at once

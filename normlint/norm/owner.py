@@ -342,7 +342,7 @@ def _unused_in(init: s.Function, read: AbstractSet[str]) -> Span | None:
         if isinstance(stmt, s.Assign) and isinstance(stmt.targets[0], s.Attribute):
             name = stmt.targets[0].name
             value = stmt.value.id if isinstance(stmt.value, s.Name) else ""
-            taken = not isinstance(stmt.value, s.Literal) and value not in handed  # a literal number isn't a setting
+            taken = not isinstance(stmt.value, s.Literal) and value not in handed  # no number, that nobody may choose
             if taken and not _is_bound(name) and is_eps(name) and name not in read and _times_named(init, name) == 1:
                 return stmt.targets[0].span
     return _unused_parameter(init)

@@ -1,7 +1,7 @@
-"""A text with what its norms take from other files of the package, as if that stood at its end.
+"""Append to a text the definitions that its norms take from other files of the package.
 
-Only definitions that the sieve names are looked for, and what these need themselves. The text keeps its offsets: what
-lies behind its end stands elsewhere. A name that the text has for something else is another one there.
+Only definitions that the prefilter names are looked for, and what these need themselves. The text keeps its offsets:
+what follows its end comes from other files. A definition whose name the text already uses is renamed.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from normlint.text.pieces import Piece, with_line_feeds
 from normlint.text.syntax import parsed_part
 from normlint.text.taking import is_norm, taken
 
-_MOST: Final = 60_000  # characters that are taken
-_LONGEST: Final = 30_000  # of one statement
-_CONSTANT: Final = 1_000  # of one that defines no class and no function
+_MOST: Final = 60_000  # most characters that are taken
+_LONGEST: Final = 30_000  # most characters of one statement
+_CONSTANT: Final = 1_000  # most characters of one that defines no class and no function
 _BUILTIN: Final = frozenset(dir(builtins))
-_Key = tuple[str, str]  # a file and a name in it; of what is outside the package the module, and a name in it
+_Key = tuple[str, str]  # a file and a name in it; for what is outside the package, "" and its dotted path
 
 
 class Borrowed(NamedTuple):
-    """The text with what it takes, and the files that were looked for, with the digests of what they held."""
+    """A text with the definitions taken from other files, and the files that were looked for, with their digests."""
 
     text: str
     asked: tuple[tuple[str, str], ...] = ()
 
 
 def borrowed(text: str, path: str) -> Borrowed:
-    """The text of a file at this absolute path, followed by the definitions that its norms take from others."""
+    """Return the text of a file at this absolute path, followed by the definitions that its norms take from others."""
     names = dict.fromkeys(taken(text))
     if not names:
         return Borrowed(text)
@@ -51,7 +51,7 @@ def borrowed(text: str, path: str) -> Borrowed:
 
 
 class _Scope:
-    """What the names at the top of a file stand for."""
+    """The top-level names of a file."""
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -59,7 +59,7 @@ class _Scope:
         self.imports = self.module.imports
 
     def compound(self, name: str) -> Piece | None:
-        """The first statement that defines it, and perhaps more, under an `if` or a `try`."""
+        """Return the first `if` or `try` statement that defines the name, and perhaps others; None if there is none."""
         return next((p for p in self.module.index.get(name, ()) if p.kind == "compound"), None)
 
 
@@ -68,7 +68,7 @@ class _Lender:
         self.elsewhere = Elsewhere()
         self._own = own
         self._scopes: dict[File, _Scope] = {}
-        self._here: dict[_Key, str] = {}  # what things are called in the text
+        self._here: dict[_Key, str] = {}  # the names of definitions in the text
         self._done: set[_Key] = set()
         self._left = _MOST
         scope = self._scope(own)
@@ -76,7 +76,7 @@ class _Lender:
         self._here.update((("", path), name) for name, path in scope.imports.items())
 
     def lend(self, names: Iterable[str]) -> Iterator[str]:
-        """The definitions of what the text imports by these names, with what they need."""
+        """Yield the definitions of what the text imports by these names, with what they need."""
         own = self._scope(self._own).module.index
         found = {name: self.elsewhere.place(name, self._own) for name in names if name not in own}
         places = {name: place for name, place in found.items() if place is not None and _may_lend(name, place)}
@@ -92,7 +92,7 @@ class _Lender:
         return self._scopes[file]
 
     def _define(self, place: Place) -> Iterator[str]:
-        """A statement of another file, after all that it needs."""
+        """Yield a statement of another file, after all that it needs."""
         piece, scope, key = place.piece, self._scope(place.file), _key(place)
         size = piece.span.end - piece.span.start
         if key in self._done or size > min(self._left, _CONSTANT if piece.kind == "plain" else _LONGEST):
@@ -112,7 +112,10 @@ class _Lender:
         yield _written(scope.file.text[slice(*piece.span)], tree, {**renamed, **own})
 
     def _provide(self, name: str, scope: _Scope, renamed: dict[str, str], follow: bool, *, made: bool) -> Iterator[str]:
-        """What a name of another file stands for; `follow`: be it in a third one; `made`: it is only called."""
+        """Yield what a name of another file needs: its definition, an import, or a stub of a class.
+
+        `follow`: look for it in a third file, too. `made`: it is only called, so that a stub of a class will do.
+        """
         path = scope.imports.get(name, "")
         outside = bool(path) and scope.file.piece_named(name) is None and (path.startswith("torch") or not follow)
         place = None if outside else self.elsewhere.place(name, scope.file)
@@ -148,7 +151,7 @@ def _key(place: Place) -> _Key:
 
 
 def _may_lend(name: str, place: Place) -> bool:
-    """A base of a norm that isn't named like one says little, unless it computes something."""
+    """Return whether a definition is worth taking: it has a norm's name, or computes a reduction."""
     return is_norm(name) or is_norm(place.piece.names[0]) or any_reduction(place.file.text, place.piece.span)
 
 
@@ -160,12 +163,12 @@ def _import(path: str, name: str) -> str:
 
 
 def _named(tree: ast.AST) -> set[str]:
-    """The names in a statement that may stand for something outside it."""
+    """Return the names in a statement that may refer to something outside it."""
     return {node.id for node in _free(tree)}
 
 
 def _free(node: ast.AST, bound: frozenset[str] = frozenset()) -> Iterator[ast.Name]:
-    """The names that are no argument of a function around them."""
+    """Yield the names that are no parameter of a function around them."""
     if isinstance(node, ast.Name) and node.id not in bound:
         yield node
     inner = bound
@@ -176,20 +179,20 @@ def _free(node: ast.AST, bound: frozenset[str] = frozenset()) -> Iterator[ast.Na
 
 
 def _bases(tree: ast.Module) -> set[str]:
-    """The words in the brackets of a class statement."""
+    """Return the names in the bases of a class statement."""
     bases = (base for node in tree.body if isinstance(node, ast.ClassDef) for base in node.bases)
     return {n.id for base in bases for n in ast.walk(base) if isinstance(n, ast.Name)}
 
 
 def _looked_into(tree: ast.Module) -> set[str]:
-    """Of the names in a class, those of functions, and of what it asks for attributes."""
+    """Return the names in a class whose attributes are read, and those of the functions that it calls."""
     asked = {n.value.id for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
     calls = (n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))
     return asked | {name for name in calls if not name.strip("_")[:1].isupper()}
 
 
 def _written(source: str, tree: ast.Module, renamed: dict[str, str]) -> str:
-    """The statement by the names that things have in the text."""
+    """Return the source of a statement, with names replaced by those used in the text."""
     lines = source.split("\n")
     other = (n for n in _free(tree) if renamed.get(n.id, n.id) != n.id)
     for line, column, name in sorted(((n.lineno - 1, n.col_offset, n.id) for n in other), reverse=True):

@@ -96,7 +96,7 @@ class _Reading:
 
     @cached_property
     def _loose(self) -> Unit:
-        """The statements that define neither a class nor a function, as one unit."""
+        """Return the statements that define neither a class nor a function, as one unit."""
         return Unit(Span(-1, -1), "", next((p for p in self.pieces if p.kind in _LOOSE), self.pieces[0]))
 
     def source(self, unit: Unit) -> str:
@@ -106,7 +106,7 @@ class _Reading:
 
     @cached_property
     def _lines(self) -> dict[str, set[str]]:
-        """Each class name with the names of its bases in the text, itself among them."""
+        """Return each class name with the names of its bases in the text, and its own."""
         classes = {p.names[0]: p for p in self.pieces if p.kind == "class"}
         direct = {name: bases_of(self.text, p.span) & classes.keys() for name, p in classes.items()}
         return {name: reached({name}, direct) for name in classes}
@@ -134,14 +134,14 @@ class _Reading:
 
     @cached_property
     def _renamed(self) -> dict[str, str]:
-        """Local names of ops that are imported under another name."""
+        """Return the local names of ops that are imported under another name."""
         imports = (p.span for p in self.pieces if p.kind in ("import", "compound"))
         pairs = (pair for span in imports for pair in _AS.findall(self.text, *span))
         return {other: name for name, other in pairs if name in OPS}
 
     @cached_property
     def _handing(self) -> set[str]:
-        """Names that loose statements bind to something that may be a function."""
+        """Return the names that loose statements bind to something that may be a function."""
         plain = [p for p in self.pieces if p.kind == "plain" and p.names]
         return {name for p in plain if _HANDS_ON.search(self.text, *p.span) for name in p.names} | self._made
 
@@ -178,7 +178,7 @@ class _Reading:
         return self._found()
 
     def _gives(self, unit: Unit, seen: Seen) -> None:
-        """If the unit returns a statistic of its arguments, queue the units that name it."""
+        """Queue the units that name this one, if it returns a statistic of its arguments."""
         result = seen.result
         known = (
             not result.stats.isdisjoint(result.bare)

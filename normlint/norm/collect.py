@@ -1,4 +1,4 @@
-"""Every norm in a module: entries replayed, their products taken apart, the paths of one norm put together."""
+"""Find every norm in a module: evaluate its entries, take their products apart and join the paths of each norm."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ _TORCHS = re.compile(r"torch(?<=\btorch)\.(\w+)")
 
 
 def norms(module: Module) -> tuple[Norm, ...]:
-    """The norms of a unit, in the order of the text; one for each entry that reaches it."""
-    if _elsewhere(module):
+    """Return the norms of a unit in the order of the text, one for each entry that reaches it."""
+    if _uses_other_arrays(module):
         return ()
     ran: set[Span] = set()
-    begun = [_used(module, entry) for entry in entries(module)]
+    begun = [_with_use(module, entry) for entry in entries(module)]
     found: list[tuple[int, Norm]] = []
     for number, entry in enumerate(sorted(begun, key=lambda e: e.fallback)):
-        if not entry.fallback or _unseen(module, entry, ran):
+        if not entry.fallback or _has_unreached(module, entry, ran):
             try:
                 found += ((number, norm) for norm in _norms_of(module, entry, ran))
-            except RecursionError:  # calls in calls, and each of them nested
+            except RecursionError:  # deeply nested expressions in deeply nested calls
                 module.unread.setdefault(entry.qualname, entry.span)
     for span in module.deep:
-        _tell_unread(module, begun, span)
+        _record_unread(module, begun, span)
     return tuple(n for _, n in sorted(found, key=lambda one: (one[1].span, one[1].qualname, one[0])))
 
 
-def _used(module: Module, entry: Entry) -> Entry:
-    """The entry with what its callers tell of it, unless a flag makes the class more than one norm."""
+def _with_use(module: Module, entry: Entry) -> Entry:
+    """Return the entry with what its callers tell about it, unless a flag makes its class more than one norm."""
     use = dict(module.uses).get(entry.cls.qualname) if entry.cls and module.uses else None
     if use is None or entry.cls is None or not entry.qualname.endswith((".forward", ".__call__")):
         return entry
@@ -59,8 +59,8 @@ def _used(module: Module, entry: Entry) -> Entry:
     return replace(entry, use=use, wide=wide[0].name if wide else "")
 
 
-def _tell_unread(module: Module, begun: Iterable[Entry], deep: Span) -> None:
-    """Whose expression or statement it is that nests too deeply."""
+def _record_unread(module: Module, begun: Iterable[Entry], deep: Span) -> None:
+    """Record as unread the entry, or else the top-level statement, that holds code nested too deeply."""
     for entry in begun:
         node = entry.function.node.span if entry.function else entry.span
         if node.start <= deep.start and deep.end <= node.end:
@@ -71,8 +71,8 @@ def _tell_unread(module: Module, begun: Iterable[Entry], deep: Span) -> None:
             module.unread.setdefault(piece.names[0] if piece.names else "<module>", piece.span)
 
 
-def _unseen(module: Module, entry: Entry, ran: set[Span]) -> bool:
-    """Is there a reduction in the entry's text that no evaluated path has reached?"""
+def _has_unreached(module: Module, entry: Entry, ran: set[Span]) -> bool:
+    """Return whether the entry's text has a reduction that no evaluated path has reached."""
     if entry.function is None:
         return True
     marks = reductions(module.text, entry.function.node.span)
@@ -80,8 +80,8 @@ def _unseen(module: Module, entry: Entry, ran: set[Span]) -> bool:
     return any(mark not in covered for mark in marks)
 
 
-def _elsewhere(module: Module) -> bool:
-    """Arrays of another library, or of the project's own: its norms are not torch's."""
+def _uses_other_arrays(module: Module) -> bool:
+    """Return whether the arrays are another library's or the project's own, so that the norms are not torch's."""
     roots = {path.partition(".")[0] for path in module.imports.values()}
     # Without torch, a class of these names comes from a library that has tensors of its own.
     if roots.isdisjoint(OTHERS) and module.imports.keys().isdisjoint(("Tensor", "Parameter", "Module")):
@@ -100,15 +100,15 @@ class _Found:
     flow: Flow
     computation: Computation
     origin: Flow  # the first product with this statistic and input
-    made: Flow  # the first that is complete
-    decisions: Mapping[str, bool]  # on its path
+    made: Flow  # the first product that is complete
+    decisions: Mapping[str, bool]  # the outcomes of tests on its path
 
 
 def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     places: dict[tuple[Span, Span, str], list[_Found]] = {}
     attrs: dict[str, Value] = {}
     keeps = undone = back = wide = False
-    passing: set[bool] = set()  # of the paths with a norm: is that what is given back?
+    passing: set[bool] = set()  # for each path with a norm, whether it returns its input instead
     idle: set[tuple[Mono, bool]] = set()
     for path in replay(module, entry):
         attrs = {**path.attrs, **{name: v for name, v in attrs.items() if v != Constant(None)}}
@@ -123,7 +123,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
             if _of_numpy(module, entry, one.computation):
                 continue
             passing.add(all(map(_is_input, results or (path.result,))))
-            found = _with_gain(entry, _as_called(entry, _spelled(module.text, one)))
+            found = _with_gain(entry, _as_called(entry, _with_written_eps(module.text, one)))
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)
     owners: dict[str, Owner] = {}
@@ -140,11 +140,11 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
             )
         norm = _norm(entry, name, owners[name], group)
         norms += [norm] if norm is not None else []
-    yield from (replace(norm, wide=wide) for norm in _among_each_other(norms, entry))
+    yield from (replace(norm, wide=wide) for norm in _compared(norms, entry))
 
 
-def _among_each_other(norms: list[Norm], entry: Entry) -> Iterator[Norm]:
-    """The norms of an entry, which know whether it gives none of them back, and one of another kind on other paths."""
+def _compared(norms: list[Norm], entry: Entry) -> Iterator[Norm]:
+    """Yield the norms of an entry with `factor` and `either`, which depend on the entry's other norms."""
     kinds: dict[str, set[str]] = {}
     for norm in norms:
         kinds.setdefault(norm.qualname, set()).update([norm.kind] if norm.main.returned else [])
@@ -154,7 +154,7 @@ def _among_each_other(norms: list[Norm], entry: Entry) -> Iterator[Norm]:
 
 
 def _of_numpy(module: Module, entry: Entry, c: Computation) -> bool:
-    """Is the axis kept by numpy's `keepdims`, in a function that names no torch and stands where numpy is used?"""
+    """Return whether numpy's `keepdims` is passed, in a function that names no torch, near code that uses numpy."""
     start, end = c.statistic.span
     if entry.cls is not None or "keepdims" not in module.text[start:end]:
         return False
@@ -165,13 +165,13 @@ def _of_numpy(module: Module, entry: Entry, c: Computation) -> bool:
 
 
 def _is_wide(context: Context, result: Value | None) -> bool:
-    """Where the input and the gain may both be halves."""
+    """Return whether the result is fp32 or wider on a path where the input and the gain may both be halves."""
     halves = all(context.possible.get(of, FLOATS) & HALVES for of in (DType.INPUT, DType.PARAM))
     return halves and isinstance(result, Product) and result.dtype.wide
 
 
 def _is_input(result: Value | None) -> bool:
-    """What comes out is what came in, perhaps times and plus parameters, and was read to the end."""
+    """Return whether the result is the unchanged input, at most times and plus parameters, and was fully read."""
     mono = result.mono if isinstance(result, Product) else Mono()
     atom = mono.factors[0].atom if len(mono.factors) == 1 else None
     terms = atom.args if isinstance(atom, Apply) and atom.name == "+" else (mono,)
@@ -181,9 +181,9 @@ def _is_input(result: Value | None) -> bool:
 
 
 def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
-    """For each statistic and input the most complete product: what is returned, else the last and largest.
+    """Yield the most complete product of each statistic and input: a returned one, or else the last and largest.
 
-    `idle`: products that are no norms, whatever else a path may tell.
+    `idle` collects the products that are no norms, so that later paths skip them.
     """
     best: dict[tuple[Span, Mono], _Found] = {}
     vain: dict[Mono, set[Atom]] = {}
@@ -224,14 +224,14 @@ def _is_written(text: str, eps: Eps) -> bool:
     return eps.value is not None and _NUMBER.fullmatch(text, *eps.at) is not None
 
 
-def _spelled(text: str, found: _Found) -> _Found:
-    """With what only the text tells of an eps: that it stands there as a number."""
+def _with_written_eps(text: str, found: _Found) -> _Found:
+    """Mark each eps that is written as a number at its place in the text."""
     eps = tuple(replace(e, written=_is_written(text, e)) for e in found.computation.eps)
     return replace(found, computation=replace(found.computation, eps=eps)) if eps else found
 
 
 def _as_called(entry: Entry, found: _Found) -> _Found:
-    """The computation without what only a caller's flag brings about: an output in fp32, or an eps of 0."""
+    """Return the computation without what only a caller's flag causes: an output in fp32, or an eps of 0."""
     params = entry.function.node.params if entry.function else ()
     left_out = {p.name for p in params if isinstance(p.default, s.Literal) and p.default.value is None}
     flags = {p.name: p.default.value for p in params if isinstance(p.default, s.Literal)}
@@ -247,7 +247,7 @@ def _as_called(entry: Entry, found: _Found) -> _Found:
 
 
 def _with_gain(entry: Entry, found: _Found) -> _Found:
-    """A function that gives back the norm of an argument times another one: that is the gain, whatever its name."""
+    """Read another argument of a function as the gain if the function returns the norm of one argument times that."""
     c = found.computation
     channels = c.statistic.axes == (1,) and all(e.how == "add" for e in c.eps)  # a floor may be a threshold
     if entry.function is None or entry.cls is not None or c.gains or not (c.returned and c.eps):
@@ -272,7 +272,7 @@ def _with_gain(entry: Entry, found: _Found) -> _Found:
 
 
 def _argument(atom: Atom) -> Input | None:
-    """The argument of the function that an atom is, or that it is one more than; None for other atoms."""
+    """Return the function's argument that an atom is, or that it is one plus; None for other atoms."""
     inner = atom.inner.factors if isinstance(atom, Offset) else ()
     base = inner[0].atom if len(inner) == 1 and inner[0].power == 1 else atom
     return base if isinstance(base, Input) else None
@@ -283,19 +283,19 @@ def _rank(c: Computation) -> tuple[bool, int]:
 
 
 def _richness(c: Computation) -> int:
-    """How much of a norm's last product is there."""
+    """Return how many gains, counts and biases the product has, which says how complete a norm it is."""
     bias = c.shift is not None and all(isinstance(f.atom, Param) for f in c.shift.factors)  # no residual
     return len(c.gains) + len(c.counts) + bias
 
 
 def _qualname(entry: Entry, found: _Found) -> str:
-    """The entry's name where it gives the norm back; else that of the function that made it."""
+    """Return the entry's name if it returns the norm, or else that of the function that made it."""
     owner = found.origin.owner
     return entry.qualname if found.computation.returned or owner == "<module>" else owner
 
 
 def _merged(entry: Entry, places: dict[tuple[Span, Span, str], list[_Found]]) -> Iterator[list[_Found]]:
-    """The paths of one norm: by place; what a forward returns in several ways is one norm."""
+    """Yield the paths of each norm: those at one place, and all that a function returns of one input."""
     returned: dict[tuple[str, str, Mono], list[_Found]] = {}
     for (_, _, name), group in places.items():
         if entry.function is not None and any(f.computation.returned for f in group):
@@ -322,7 +322,7 @@ def _owner(module: Module, entry: Entry, name: str, maker: str, attrs: dict[str,
 
 
 def read_elsewhere(module: Module, name: str) -> bool:
-    """The attribute is read of another object than `self`, or in a function of no class that a class may be given."""
+    """Return whether an attribute is read from another object than `self`, or by a function outside of classes."""
     read = name in module.read or is_base(module.text, name)
     if read or re.search(rf"(?<!\bself)\.{name}\b|\bgetattr\([^()]*[\"']{name}[\"']", module.text):
         return True
@@ -331,7 +331,7 @@ def read_elsewhere(module: Module, name: str) -> bool:
 
 
 def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | None:
-    both = _moved(group)
+    both = _with_moved_gain(group)
     meant = (f for f in group if f.computation.statistic.span not in both and is_feature_norm(f.computation, owner))
     kept = _unique(replace(_intended(f.computation, owner), joined=f.origin.span, grad=f.origin.grad) for f in meant)
     bare = not owner.method and owner.intent not in ("rms", "layer") and not any(c.gains or c.casts for c in kept)
@@ -343,19 +343,19 @@ def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | 
     return Norm(kept[0].kind, name, group[0].made.span, text, owner, kept, entry.called, sentence(kept[0]))
 
 
-def _moved(group: list[_Found]) -> set[Span]:
-    """The statistics whose gains lie along the last axis on one path and along another on the next."""
+def _with_moved_gain(group: list[_Found]) -> set[Span]:
+    """Return the statistics whose gains lie along the last axis on one path and along another axis on another path."""
     elsewhere = {(f.computation.statistic.span, lies_elsewhere(f.computation)) for f in group}
     return {span for span, other in elsewhere if other and (span, False) in elsewhere}
 
 
 def _intended(c: Computation, owner: Owner) -> Computation:
-    """A sum of squares is an L2 norm, unless the name says RMS; that of x − mean, unless it says RMS or layer."""
+    """Read a sum of squares as an L2 norm unless the name says RMS; one of x − mean, unless it says RMS or layer."""
     if c.kind == "layer" and c.is_length and owner.intent not in ("rms", "layer"):
         return replace(c, kind="l2")
     return replace(c, kind="rms") if c.kind == "l2" and owner.intent == "rms" else c
 
 
 def _unique(found: Iterable[Computation]) -> tuple[Computation, ...]:
-    """Each once; two branches that write the same formula, or compute it in other dtypes, are two."""
+    """Drop repeated computations; branches that write the formula twice, or use other dtypes, stay two."""
     return tuple({(c, c.statistic.span, c.statistic.square, c.statistic.accumulate): c for c in found}.values())

@@ -1,4 +1,4 @@
-"""What names say was meant, where the computation leaves it open; and the habits of single code bases."""
+"""Read what names say was meant, where the computation leaves it open, and the conventions of known code bases."""
 
 from __future__ import annotations
 
@@ -26,49 +26,49 @@ AGAINST = re.compile(
 
 
 def summary_intent(docstring: str) -> str:
-    """The same for the first line of a docstring, which may speak of the norm of something else."""
+    """Return the intent of a docstring's first line; empty for a bare "norm", which may be that of something else."""
     found = intent(re.sub(r"\W+", "_", docstring.strip().partition("\n")[0]))
     return "" if found == "norm" else found
 
 
 def intent(qualname: str) -> str:
-    """rms, l2, layer or norm; "other" for norms over something else than features; "" where the name is silent."""
+    """Return the norm that a name means; "other" for norms over other things than features; "" if it names none."""
     if _OTHER.search(qualname):
         return "other"
     return next((kind for kind, pattern in _INTENTS if pattern.search(qualname)), "")
 
 
 def is_grouping(name: str) -> bool:
-    """`group_size`, `num_groups`, `ngroups`: over how many features a grouped norm goes; `q_group_size` is no such."""
+    """Return whether a parameter is the size or number of a grouped norm's groups: `group_size`, `num_groups`."""
     return re.fullmatch(r"group_size|n_?groups|num_groups", name) is not None
 
 
 def is_scale_norm(name: str) -> bool:
-    """ScaleNorm (x-transformers): an L2 norm with one gain for all features, which starts at √D."""
+    """Return whether a name means ScaleNorm (x-transformers): an L2 norm with one gain for all, at first √D."""
     return "scalenorm" in name.replace("_", "").lower()
 
 
 def starts_at_zero(name: str) -> bool:
-    """ZeroInitNorm: the branch that it ends adds nothing at first, as its name says."""
+    """Return whether a name says that a gain starts at zero, as ZeroInitNorm does: its branch adds nothing at first."""
     return re.search(r"zero_?init|init_?zero", name, re.IGNORECASE) is not None
 
 
 def stays_wide(name: str) -> bool:
-    """FP32LayerNorm (fairseq, diffusers), ref_rms_norm: its output may stay wide, as its name says."""
+    """Return whether a name says that the output may stay wide, as FP32LayerNorm and ref_rms_norm do."""
     words = r"fp32|float32|fp64|float64|(?:^|[._])(?:ref|reference|golden|expected)(?:_|$)"
     return re.search(words, name, re.IGNORECASE) is not None
 
 
 def is_written_by_intent(parameter: str) -> bool:
-    """`out` and `residual`, into which fused norms (vLLM's `fused_add_rms_norm`) write what they give back."""
+    """Return whether a parameter is an output that fused norms write into: `out`, `residual` (vLLM)."""
     return parameter.startswith(("out", "residual"))
 
 
 def is_scale(parameter: str) -> bool:
-    """A `scale` that is set elsewhere may hold the √D that an L2 norm lacks here."""
+    """Return whether a parameter is a `scale`, which may hold the √D that an L2 norm lacks here."""
     return "scale" in parameter.lower()
 
 
 def normalises(qualname: str) -> bool:
-    """`normalize` and the like, which `intent` leaves open, since data is normalised, too."""
+    """Return whether a name says `normalize`, which `intent` ignores, since data is normalised, too."""
     return "normali" in qualname.lower()

@@ -1,4 +1,4 @@
-"""Whether a computation is a norm over features at all: a name, a learned gain, or a last axis that is returned."""
+"""Decide whether a computation is a norm over features: by its name, a learned gain, or a returned last axis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
 
 
 def is_feature_norm(c: Computation, owner: Owner) -> bool:
-    """For: a name, a gain, −1/2 over the last axis. Against: other names, other axes, a statistic of everything."""
+    """Return whether names, gains, axes and the power say that a computation is a norm over features."""
     unused = owner.unused_eps is not None or bool(owner.unused_params)
     whole = owner.makes(c) and (unused or (owner.module and c.kind == "rms"))
     named = owner.intent in _NORMS or whole or _means_features(c, owner)
@@ -26,7 +26,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if any(s.op == "numpy" for s in c.input_steps):  # nobody trains through it
         return False
-    if _is_undone(c, owner) or _clips(c, owner) or _of_weights(c) or _is_level(c) or _spread_of_all(c, owner):
+    if _is_undone(c, owner) or _clips(c, owner) or _of_weights(c) or _is_level(c) or _mixed_spread(c, owner):
         return False
     matrix = c.statistic.spelled == FROBENIUS
     if c.over_everything and (c.statistic.masked or owner.graph or matrix):  # all nodes of one graph
@@ -54,7 +54,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
 
 
 def _is_undone(c: Computation, owner: Owner) -> bool:
-    """Running statistics of a batch; RevIN, and a series that is brought back by what stands beside it."""
+    """Return whether the norm is undone later, as in RevIN: mean and deviation are kept or multiplied back."""
     scaled = bool(c.gains) or (owner.intent in ("rms", "layer") and not c.standardises)
     return owner.brought_back or (owner.keeps and not c.over_last) or (owner.undone and not scaled)
 
@@ -67,7 +67,7 @@ def _clips(c: Computation, owner: Owner) -> bool:
 
 
 def _is_level(c: Computation) -> bool:
-    """Brought to a root mean square that is asked for, as a number or in decibels; no learned gain."""
+    """Return whether a root mean square is brought to a given level, in decibels, say, without a learned gain."""
     recording = c.kind == "rms" or (c.kind == "layer" and c.statistic.axes == ALL)  # which may be centred as a whole
     if c.gains or not recording or c.statistic.reduce != "mean" or c.protected:
         return False
@@ -76,8 +76,8 @@ def _is_level(c: Computation) -> bool:
     return asked or any(isinstance(base, Mono) and not base.factors for base in powers)
 
 
-def _spread_of_all(c: Computation, owner: Owner) -> bool:
-    """Centred along one axis, and divided by the spread of a flattened tensor."""
+def _mixed_spread(c: Computation, owner: Owner) -> bool:
+    """Return whether it is centred along one axis and divided by the deviation of a flattened tensor."""
     folded = c.statistic.layout != () and c.statistic.rank != 1 and not c.layout_matches
     return (
         folded
@@ -89,7 +89,7 @@ def _spread_of_all(c: Computation, owner: Owner) -> bool:
 
 
 def _of_weights(c: Computation) -> bool:
-    """What is normalized is a parameter itself, or what is brought to a length is made of parameters alone."""
+    """Return whether a parameter itself is normalised, or an L2 norm is taken of parameters alone."""
     atoms = [f.atom for f in c.input.factors] if c.kind != "l2" else list(leaves(c.input))
     params = [a for a in atoms if isinstance(a, Param)]
     whole = c.kind == "l2" or len(params) == len(atoms)
@@ -97,14 +97,14 @@ def _of_weights(c: Computation) -> bool:
 
 
 def _meant_squares(c: Computation, owner: Owner) -> bool:
-    """A mean of x, |x| or x − mean in something that calls itself a norm."""
+    """Return whether a mean of x, |x| or x − mean stands in for one of squares, as in a function named for a norm."""
     if any(c.centred):
         return c.power == -HALF
     return owner.intent == "rms" or ((c.scaled or _protected(c, owner)) and c.power == -HALF)
 
 
 def _protected(c: Computation, owner: Owner) -> bool:
-    """An inverted norm, or one without its square or its root, that says by its eps what it means to be."""
+    """Return whether an eps shows that an inverted norm, or one without its square or its root, is meant as a norm."""
     kept = c.protected and c.statistic.keepdim and c.statistic.axes != ALL and c.returned and not c.others
     if c.degree == 1 or c.power == HALF:
         return kept and abs(c.power) == HALF
@@ -112,14 +112,14 @@ def _protected(c: Computation, owner: Owner) -> bool:
 
 
 def _means_features(c: Computation, owner: Owner) -> bool:
-    """Over everything, though the mean is that of the features, or a module divides by a length that it was given."""
+    """Return whether a statistic of everything is meant for features, by its centre or a length of the module."""
     apart = c.centre is not None and c.centre.axes != ALL and (c.centred[0] or not c.is_length)
     given = owner.module and c.kind == "rms" and any(n.of_features is None and n.power == HALF for n in c.counts)
     return c.over_everything and (apart or given)
 
 
 def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool:
-    """(x − mean) / std of data, not of features."""
+    """Return whether it is (x − mean) / std of data, not of features."""
     folded = c.statistic.layout != ()  # an image's axes in a view, say
     if folded and not (c.layout_matches or named or gain) and c.kind == "layer":
         return True
@@ -129,7 +129,7 @@ def _standardises(c: Computation, named: bool, gain: bool, owner: Owner) -> bool
         return False
     if c.over_last and not folded:
         return owner.intent in ("", "norm")
-    return not named or owner.intent in ("norm", "l2")  # named for what it does to data, or after something else
+    return not named or owner.intent in ("norm", "l2")  # a name that data's normalisation has, too
 
 
 def _is_written(c: Computation) -> bool:
@@ -155,7 +155,7 @@ def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> boo
             return True
         by_name = owner.intent == "rms" and not owner.method and -1 in axes  # rms_norm(x, weight)
         meant = _gain_is_last(c) or c.placing.apart or by_name
-        return named and gain and (meant or not _spatial(axes))
+        return named and gain and (meant or not _are_spatial(axes))
     first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
     if first or axes[0] < -4:
         return named and gain
@@ -163,7 +163,7 @@ def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> boo
 
 
 def _gain_says_features(c: Computation) -> bool:
-    """An RMS norm, or one with a centre of its own, along other axes than its learned gain: nobody means that."""
+    """Return whether an RMS norm, or one centred apart, reduces another axis than its gain's, which nobody means."""
     learned = bool(c.gains) and all(g.param.role == "parameter" for g in c.gains)
     axes = c.statistic.axes if isinstance(c.statistic.axes, tuple) else ()
     unmeant = c.kind == "rms" or c.placing.apart
@@ -171,25 +171,25 @@ def _gain_says_features(c: Computation) -> bool:
 
 
 def _gain_is_last(c: Computation) -> bool:
-    """A gain of shape (D,), or a part of one: whatever was reduced, the features are last."""
+    """Return whether a gain has the shape (D,), or is part of one: then the features are last."""
     last = (g.param for g in c.gains if g.param.axis == "last")
     return any(len(p.shape) == 1 if p.shape is not None else p.is_part for p in last)
 
 
 def lies_elsewhere(c: Computation) -> bool:
-    """Over several axes, the last among them, with gains along another: if a flag moves them there, both are meant."""
+    """Return whether several axes with the last among them are reduced, and all gains lie along another one."""
     axes = c.statistic.axes
     several = isinstance(axes, tuple) and len(axes) > 1 and -1 in axes
     return several and bool(c.gains) and all(g.param.axis == "other" for g in c.gains)
 
 
-def _spatial(axes: tuple[int, ...]) -> bool:
+def _are_spatial(axes: tuple[int, ...]) -> bool:
     """Return whether these are the axes of an image, or include the batch, as in instance and batch norms."""
     return 0 in axes or set(axes) in ({2, 3}, {-1, -2}, {2, 3, 4}, {1, 2, 3}, {-1, -2, -3})
 
 
 def is_instance_norm(norm: Norm, c: Computation) -> bool:
-    """One whose gains lie along an axis that is kept."""
+    """Return whether the norm is an instance norm: its gains lie along an axis that isn't reduced."""
     if not c.gains or not may_be_instance_norm(norm, c):
         return False
     along = all(along_features(c, i) for i in range(len(c.gains)))
@@ -198,7 +198,7 @@ def is_instance_norm(norm: Norm, c: Computation) -> bool:
 
 
 def may_be_instance_norm(norm: Norm, c: Computation) -> bool:
-    """Centred, and its name promises nothing: statistics for each feature, and a gain for each, are fine."""
+    """Return whether it is centred and has no name that promises another norm, so that it may be an instance norm."""
     return c.kind == "layer" and norm.owner.intent not in ("rms", "layer", "l2")
 
 
@@ -231,6 +231,6 @@ def differs_by_choice(c: Computation, other: Computation) -> bool:
 
 
 def _formula(c: Computation) -> tuple[object, ...]:
-    """But for casts, and numbers of elements."""
+    """Return what makes up the formula, without casts and numbers of elements."""
     gains = tuple((g.param, g.offset, g.power) for g in c.gains)
     return c.statistic, c.power, c.input, gains, c.shift, c.others

@@ -1,6 +1,6 @@
-"""Which gains of norms an optimizer spares weight decay, as far as the names and classes that choose them tell.
+"""Find the gains of norms that an optimizer exempts from weight decay, by the names and classes that select them.
 
-A test that isn't understood may come out either way: nothing is known of what it chooses.
+A test that isn't understood may come out either way, so that what it selects is unknown.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from normlint.norm.conventions import intent
-from normlint.norm.makes import Function, Makes, Owner, arguments, defaults, dotted, plain, stored
+from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, defaults, dotted, plain, stored
 from normlint.norm.wiring import called_last
 from normlint.text.finding import Span
 
-_OVER: Final = ("named_parameters", "modules", "named_modules", "parameters")
-_MOST: Final = 5_000  # nodes of a function that is read
+_OVER: Final = ("named_parameters", "modules", "named_modules", "parameters")  # methods that iterate over a model
+_MOST: Final = 5_000  # nodes; longer functions aren't read
 _FEATURES: Final = ("rms", "layer", "norm")
 _SHIFTS: Final = ("bias", "beta", "shift", "b_2")
 
-Known = Mapping[str, frozenset[str]]  # what variables may be
+Known = Mapping[str, frozenset[str]]  # the strings that variables may hold
 
 
 class Gain(NamedTuple):
-    """A norm's gain: what it may be called, the class of its norm, its short name, and where the norm is made."""
+    """A norm's gain: its possible full names, the class of its norm, its short name, and where the norm is made."""
 
     names: frozenset[str]
     kind: str
@@ -35,9 +35,9 @@ class Gain(NamedTuple):
 
 
 def gains(makes: Makes) -> tuple[Gain, ...]:
-    """The gains of the norms that are attributes of the text's modules, by the names that torch gives them."""
+    """Return the gains of the norms that modules of the text own, by the names that torch gives the parameters."""
     owners = [Owner(makes.file.text, piece) for piece in makes.file.pieces if piece.kind == "class"]
-    inits = [(owner, f) for owner in owners for f in owner.functions if f.name == "__init__"]
+    inits = [(owner, init) for owner in owners for init in constructors(owner.functions)]
     several = [(owner, attribute, value) for owner, init in inits for attribute, value in stored(init)]
     holders = (attribute for _, attribute, _ in several if attribute not in _SHIFTS)
     above = ("", "module.", "model.", *(f"{holder}.{at}" for holder in holders for at in ("", "0.")))
@@ -51,20 +51,20 @@ def gains(makes: Makes) -> tuple[Gain, ...]:
 
 
 def _gains_of(makes: Makes, call: ast.Call) -> list[str]:
-    """The gains of a norm over features; none where its class isn't known."""
+    """Return the names of the gains of a norm over features; empty if its class isn't known."""
     name = dotted(call.func)
     affine = plain(call) and not any("affine" in (k.arg or "") for k in call.keywords)
     if not affine or intent(called_last(call)) not in _FEATURES:
         return []
     found = makes.elsewhere.definition(name, makes.file)
-    init = [f for f in found.node.body if isinstance(f, Function) and f.name == "__init__"] if found else []
-    kept = [(a, v) for one in init for a, v in stored(one) if isinstance(v, ast.Call) and called_last(v) == "Parameter"]
+    sets = [pair for init in constructors(found.node.body) for pair in stored(init)] if found else []
+    kept = [a for a, v in sets if isinstance(v, ast.Call) and called_last(v) == "Parameter"]
     alone = found is not None and [dotted(base).rpartition(".")[2] for base in found.node.bases] == ["Module"]
-    return ["weight"] if makes.is_of_torch(name) else [a for a, _ in kept if alone and a not in _SHIFTS]
+    return ["weight"] if makes.is_of_torch(name) else [a for a in kept if alone and a not in _SHIFTS]
 
 
 class Choice:
-    """A function that sorts parameters into groups: the dictionaries with "params"."""
+    """A function that sorts parameters into groups, which are the dictionaries with the key "params"."""
 
     def __init__(self, makes: Makes, owner: Owner, function: Function) -> None:
         self.makes, self.owner, self.function = makes, owner, function
@@ -78,7 +78,7 @@ class Choice:
             (self.spared if none else self.decayed).extend([self._tests(keys["params"])] if "params" in keys else [])
 
     def _tests(self, node: ast.expr) -> list[ast.expr] | None:
-        """The tests of a comprehension over the model's parameters; None for all else."""
+        """Return the tests of a comprehension over the model's parameters; None for any other expression."""
         value = self._assigned(node.id) if isinstance(node, ast.Name) else node
         if not isinstance(value, ast.ListComp | ast.GeneratorExp) or not self._goes_over(
             value.generators[0].iter, _OVER
@@ -87,39 +87,39 @@ class Choice:
         return [test for one in value.generators for test in one.ifs]
 
     def may_spare(self, gain: Gain) -> bool:
-        """May the gain be without weight decay? False only if it is certain that it decays like the other weights."""
+        """Return whether a gain may be without weight decay; False only if it surely decays like the other weights."""
         known = dict.fromkeys(self._names, gain.names)
 
         def may_hold(tests: list[ast.expr] | None) -> bool:
-            return tests is None or all(self._says(test, gain, known) is not False for test in tests)
+            return tests is None or all(self._outcome(test, gain, known) is not False for test in tests)
 
-        chosen = any(self._says(t, gain, known) and not _refuses(t) for tests in self.decayed for t in tests or ())
+        chosen = any(self._outcome(t, gain, known) and not _refuses(t) for tests in self.decayed for t in tests or ())
         return chosen or any(map(may_hold, self.spared)) or not any(map(may_hold, self.decayed))
 
     def speaks_of_norms(self) -> Iterator[ast.expr]:
-        """The conditions on parameters without weight decay that mention norms: by part of a name, or by a class."""
+        """Yield the conditions on parameters without weight decay that name norms, by part of a name or by a class."""
         for test in (test for tests in self.spared for test in tests or ()):
             listed = [one for node in ast.walk(test) if isinstance(node, ast.expr) for one in self._listed(node)]
             if any(intent(word) in _FEATURES for word in re.findall(r"\w+", " ".join(map(ast.unparse, listed)))):
                 yield test
 
-    def _says(self, test: ast.expr, gain: Gain, known: Known) -> bool | None:
+    def _outcome(self, test: ast.expr, gain: Gain, known: Known) -> bool | None:
         match test:
             case ast.BoolOp(op, values):
-                several = [self._says(value, gain, known) for value in values]
-                return _all(several) if isinstance(op, ast.And) else _any(several)
+                several = [self._outcome(value, gain, known) for value in values]
+                return _every(several) if isinstance(op, ast.And) else _any(several)
             case ast.UnaryOp(ast.Not(), inner):
-                return _not(self._says(inner, gain, known))
+                return _not(self._outcome(inner, gain, known))
             case ast.Call(ast.Name("any"), [ast.GeneratorExp(elt, [one]) | ast.ListComp(elt, [one])]) if not one.ifs:
-                words = [_text(word, {}) for word in self._listed(one.iter)]
+                words = [_strings(word, {}) for word in self._listed(one.iter)]
                 each = one.target.id if isinstance(one.target, ast.Name) else ""
-                return _any(self._says(elt, gain, {**known, each: word}) for word in words)
+                return _any(self._outcome(elt, gain, {**known, each: word}) for word in words)
             case ast.Call(ast.Attribute(whole, "endswith"), [ast.Constant(str(end))]):
-                return _same({one.endswith(end) for one in _text(whole, known)})
+                return _same({one.endswith(end) for one in _strings(whole, known)})
             case ast.Call(ast.Name("isinstance"), [_, kinds]):
                 return _any(self._is_kind(kind, gain) for kind in self._listed(kinds))
             case ast.Compare(left, [ast.In() | ast.NotIn() as op], [right]):
-                said = _same({one in two for one, two in product(_text(left, known), _text(right, known))})
+                said = _same({one in two for one, two in product(_strings(left, known), _strings(right, known))})
                 return said if isinstance(op, ast.In) else _not(said)
         return None
 
@@ -134,7 +134,7 @@ class Choice:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """The variables that are the names of parameters: the first of two that `named_parameters` gives."""
+        """Return the variables that hold names of parameters: the first of each pair from `named_parameters`."""
         pairs = [(n.target, n.iter) for n in self._nodes if isinstance(n, ast.comprehension)]
         firsts = [
             pair.elts[0] for pair, over in pairs if isinstance(pair, ast.Tuple) and self._goes_over(over, _OVER[:1])
@@ -159,12 +159,12 @@ class Choice:
         return bool(name) and all(self.makes.file.class_named(one) is not None for one in made)
 
     def _listed(self, node: ast.expr) -> list[ast.expr]:
-        """What stands in a list that is written, or the expression itself."""
+        """Return the items of a list, tuple or set that is written out; for any other expression, itself."""
         value = self._assigned(node.id) if isinstance(node, ast.Name) else node
         return value.elts if isinstance(value, ast.List | ast.Tuple | ast.Set) else [node]
 
     def _assigned(self, name: str) -> ast.expr | None:
-        """The one value that a name has: of the function, of a parameter's default, or of the text."""
+        """Return the one value that a name is assigned, as a default, too; None if it may have others or be changed."""
         uses = [n for n in self._nodes if isinstance(n, ast.Name) and n.id == name]
         above = [self._parents[n] for n in uses if isinstance(n.ctx, ast.Store)]
         if any(isinstance(self._parents[n], ast.Attribute | ast.AugAssign) for n in uses) or len(above) > 1:
@@ -179,7 +179,7 @@ class Choice:
 
 
 def _entries(node: ast.AST) -> dict[str, ast.expr]:
-    """The values of a dictionary display by their keys."""
+    """Return the values of a dictionary display or a `dict()` call by their keys."""
     match node:
         case ast.Dict(keys, values):
             return {str(k.value): v for k, v in zip(keys, values, strict=True) if isinstance(k, ast.Constant)}
@@ -193,13 +193,13 @@ def _refuses(test: ast.expr) -> bool:
     return isinstance(test, ast.UnaryOp) or (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotIn))
 
 
-def _text(node: ast.expr, known: Known) -> frozenset[str]:
-    """What an expression may be: a string, or a name that is known; nothing where that isn't known."""
+def _strings(node: ast.expr, known: Known) -> frozenset[str]:
+    """Return the strings that an expression may be; empty if that isn't known."""
     match node:
         case ast.Constant(str(value)):
             return frozenset((value,))
         case ast.Call(ast.Attribute(inner, "lower"), []):
-            return frozenset(one.lower() for one in _text(inner, known))
+            return frozenset(one.lower() for one in _strings(inner, known))
     return known.get(node.id, frozenset()) if isinstance(node, ast.Name) else frozenset()
 
 
@@ -216,6 +216,6 @@ def _any(several: Iterable[bool | None]) -> bool | None:
     return True if True in found else None if None in found else False
 
 
-def _all(several: Iterable[bool | None]) -> bool | None:
+def _every(several: Iterable[bool | None]) -> bool | None:
     found = list(several)
     return False if False in found else None if None in found else True

@@ -1,6 +1,6 @@
-"""What is kept while a file is being fixed: the norms that were read, and how much work its fixes took.
+"""Keep the norms that were read while a file is being fixed, and count the work of its fixes.
 
-The work is counted, so that it is the same each time.
+Counting work instead of time makes the outcome the same on every run.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from normlint.evaluate.module import Module
 from normlint.norm import collect
 from normlint.norm.norm import Norm
 
-MOST: Final = 300_000  # nodes that are looked at in one round of a file's fixes; real files take 220,000 at most
-STEP: Final = 20  # nodes that a step of evaluation counts as, where a text is read again; a letter of it as one
-CALL: Final = 60  # and a question that takes some thought
+MOST: Final = 300_000  # nodes visited in one round of a file's fixes; real files take 220,000 at most
+STEP: Final = 20  # nodes that a step of evaluation counts as when a text is read again; a character counts as one
+CALL: Final = 60  # nodes that an expensive query counts as
 _Read = tuple[tuple[Norm, ...], dict[str, Any]]
 
 
 class LimitReached(Exception):  # noqa: N818  (it is how the fixes of a file end, no error)
-    """The fixes have taken as much as they may; the findings that are left go without."""
+    """Raised when the fixes have used up their allowance; the remaining findings get no fix."""
 
 
 class Kept:
-    """What is known of a file while it is being fixed: norms that were read, and how much work its fixes took."""
+    """The norms that were read while a file is being fixed, and the work of its fixes."""
 
     def __init__(self) -> None:
         self.read: dict[object, _Read] = {}
@@ -37,7 +37,7 @@ _KEPT: Final[ContextVar[Kept]] = ContextVar("_KEPT")
 
 @contextmanager
 def kept() -> Iterator[None]:
-    """Within this block, the norms of each unit are found only once."""
+    """Within this block, find the norms of each unit only once."""
     before = _KEPT.set(of_file())
     try:
         yield
@@ -46,12 +46,12 @@ def kept() -> Iterator[None]:
 
 
 def of_file() -> Kept:
-    """What is kept here; something new outside."""
+    """Return the record of the file that is being fixed; a new one outside of `kept`."""
     return _KEPT.get(None) or Kept()
 
 
 def norms(module: Module) -> tuple[Norm, ...]:
-    """The norms of a unit, perhaps as they were read before."""
+    """Return the norms of a unit, from the record if they were read before."""
     known = _KEPT.get(None)
     if known is None:
         return collect.norms(module)

@@ -1,7 +1,7 @@
-"""Where a text makes norms: which class, in which function, and with which eps.
+"""Find where a text makes norms: of which class, in which function, and with which eps.
 
-Read off the syntax tree of the classes and functions that make one, and of the classes that these name, in this file or
-another of the package.
+Only the classes and functions that make norms are parsed, and the classes that these name, in this file or another of
+the package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from normlint.text.pieces import Piece
 from normlint.text.source import line_starts
 from normlint.text.syntax import parsed_part
 
-# Norms of libraries by the module that they come from: the place of eps among the arguments, and its default.
+# Norms of libraries by top-level module: the place of eps among the arguments, and its default.
 _LIBRARY: Final[dict[str, dict[str, tuple[int, float | None]]]] = {
     "torch": {"LayerNorm": (1, 1e-5), "RMSNorm": (1, None)},
     "apex": dict.fromkeys(("FusedLayerNorm", "FusedRMSNorm", "MixedFusedLayerNorm", "MixedFusedRMSNorm"), (1, 1e-5)),
@@ -36,15 +36,15 @@ _TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")
 _EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
 UNKNOWN: Final = math.nan  # a value that can't be read
-_INHERITED: Final = 6
+_INHERITED: Final = 6  # most bases, from a class upwards, that are looked through
 _SEVERAL: Final = 2
-_MOST: Final = 500  # norms that a text makes
-_BLOCKS: Final = ("body", "handlers", "orelse", "finalbody", "cases")  # where a node holds statements
+_MOST: Final = 500  # calls of a text that are looked at
+_BLOCKS: Final = ("body", "handlers", "orelse", "finalbody", "cases")  # the fields of a node that hold statements
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Eps(NamedTuple):
-    """How a class takes its eps: by which name and at which place, and its default; None: torch's finfo(dtype).eps."""
+    """The eps of a class: its name, place among the arguments, and default (None: torch's finfo(dtype).eps)."""
 
     name: str
     place: int
@@ -52,7 +52,7 @@ class Eps(NamedTuple):
 
 
 class Configured(NamedTuple):
-    """An eps that a configuration has: the parameter that holds it, its class, the attribute, and its default."""
+    """An eps in a configuration: the parameter that holds that, its class, the attribute, and its default."""
 
     parameter: str
     kind: str
@@ -61,7 +61,7 @@ class Configured(NamedTuple):
 
     @property
     def source(self) -> str:
-        """How it is read where the norm is made."""
+        """Return the expression that reads it, such as `config.norm_eps`."""
         return f"{self.parameter}.{self.attribute}"
 
     def speaks_of(self, norm: str) -> bool:
@@ -71,7 +71,7 @@ class Configured(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A norm where it is made. `given`: what is passed as eps; None for nothing."""
+    """A call that makes a norm. `given`: the expression that is passed as eps; None if there is none."""
 
     call: ast.Call
     name: str
@@ -81,18 +81,18 @@ class Made(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """The call in the text."""
+        """Return the place of the call in the text."""
         return self.owner.span(self.call)
 
     @property
     def qualname(self) -> str:
-        """The function that makes it, by name."""
+        """Return the qualified name of the function that makes it."""
         within = isinstance(self.owner.node, ast.ClassDef)
         return f"{self.owner.name}.{self.function.name}" if within else self.function.name
 
 
 class Owner:
-    """A class or function at the top of a text, parsed."""
+    """A top-level class or function of a text, parsed."""
 
     def __init__(self, text: str, piece: Piece) -> None:
         self.text, self.piece = text, piece
@@ -133,18 +133,18 @@ class Owner:
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
-        """The methods of the class, or the function itself."""
+        """Return the methods of the class, or the function itself."""
         body = self.node.body if isinstance(self.node, ast.ClassDef) else [self.node]
         return tuple(node for node in body if isinstance(node, Function))
 
     @cached_property
     def stored(self) -> tuple[tuple[str, ast.expr], ...]:
-        """The attributes of `self` that its functions set, and the values."""
+        """Return the attributes of `self` that its functions set, with the values."""
         return tuple(pair for function in self.functions for pair in stored(function))
 
 
 class Makes:
-    """The norms that a text makes. Its answers hang on the files in `elsewhere.asked`, too."""
+    """The norms that a text makes; what is found also depends on the files in `elsewhere.asked`."""
 
     def __init__(self, text: str, path: str = "") -> None:
         self.file = File(text, path)
@@ -156,7 +156,7 @@ class Makes:
 
     @cached_property
     def _marked(self) -> dict[Piece, list[Making]]:
-        """The classes and functions with calls that may make a norm, and these calls."""
+        """Return the top-level classes and functions that may make a norm, with the calls that may."""
         found: dict[Piece, list[Making]] = {}
         for making in islice(makings(self.file.text), _MOST):
             piece = self._piece_at(making.start)
@@ -191,14 +191,17 @@ class Makes:
                     yield made, eps
 
     def written(self) -> Iterator[Made]:
-        """The norms that are given a number for one, where others are given an attribute."""
+        """Yield the norms that are given a number as eps, in a text where others are given an attribute."""
         marked = self._marked if configured(self.file.text) else {}
         pieces = (piece for piece, several in marked.items() if any(one.written for one in several))
         made = (one for piece in pieces for one in self._made(piece))
         return (one for one in made if not math.isnan(number(one.given)))
 
     def passing(self, one: Made) -> dict[str, list[str]]:
-        """What several functions pass to norms of the same class and size, of the parameter that has the size."""
+        """Return what norms of the same class and size are given as eps, with the functions that pass it.
+
+        Only attributes of the parameter that also holds the size count, and only those that several functions pass.
+        """
         size = _size(one).rpartition(".")[0]
         kinds = {argument.arg: annotated(argument.annotation) for argument in arguments(one.function)}
         found: dict[str, list[str]] = {}
@@ -213,19 +216,19 @@ class Makes:
         return {source: names for source, names in found.items() if len(set(names)) >= _SEVERAL}
 
     def beside(self, one: Made) -> Iterator[list[Made]]:
-        """Norms of the same class that are given one: by the same owner, or several where the owner is made."""
+        """Yield the norms of the same class with an eps: in the same owner, or several where that owner is made."""
         for piece in (one.owner.piece, *self._around(one.owner.piece)):
             norms = [m for m in self._made(piece) if m.name == one.name and m.given is not None]
             if len(norms) >= (1 if piece is one.owner.piece else _SEVERAL):
                 yield norms
 
     def _around(self, piece: Piece) -> Iterator[Piece]:
-        """The statements that give norms an eps and make what this one defines."""
+        """Yield the other statements that give norms an eps and call what this one defines."""
         return (other for other in self._making.get(piece.names[0], ()) if other is not piece)
 
     @cached_property
     def _making(self) -> dict[str, list[Piece]]:
-        """The statements that give norms an eps, by what they call."""
+        """Return the statements that give norms an eps, by the names that they call."""
         found: dict[str, list[Piece]] = {}
         for piece in (piece for piece, several in self._marked.items() if any(one.passes for one in several)):
             for name in dict.fromkeys(_CALLED.findall(self.file.text, *piece.span)):
@@ -257,7 +260,7 @@ class Makes:
 
     @cached_property
     def wired(self) -> tuple[tuple[Owner, tuple[Function, ...]], ...]:
-        """The classes that own norms and have a call that is worth a look, with the functions that it stands in."""
+        """Return the classes that own norms and hold calls marked by the prefilter, with the functions around these."""
         places = sorted(wired(self.file.text)) if "Norm" in self.file.text else ()
         found = [p for p in dict.fromkeys(map(self._piece_at, places)) if p is not None and p.kind == "class"]
         named = [p for p in found if "Norm" in self.file.text[slice(*p.span)]]
@@ -266,15 +269,15 @@ class Makes:
     # --- classes -----------------------------------------------------------------------------------------------------
 
     def eps_of(self, name: str) -> Eps | None:
-        """How the class of this name in the text takes its eps; None where it takes none, or isn't known."""
+        """Return how the class of this name takes its eps; None if it takes none, or isn't known."""
         if name not in self._eps:
             self._eps[name] = self._eps_in(name, self.file, 0)
         return self._eps[name]
 
     def taken_by(self, name: str) -> dict[str, ast.expr | None]:
-        """The parameters of a class of the package, with their defaults; none where it isn't known."""
+        """Return the constructor's parameters of a class of the package, with their defaults; empty if unknown."""
         found = self.elsewhere.definition(name, self.file)
-        inits = [f for f in found.node.body if isinstance(f, Function) and f.name == "__init__"] if found else []
+        inits = constructors(found.node.body) if found else []
         return dict(list(defaults(inits[0]).items())[1:]) if inits else {}
 
     def is_of_torch(self, name: str) -> bool:
@@ -295,16 +298,15 @@ class Makes:
         return self._eps_of_class(found, far) if found is not None and far < _INHERITED else None
 
     def _eps_of_class(self, found: Definition, far: int) -> Eps | None:
-        init = next((n for n in found.node.body if isinstance(n, Function) and n.name == "__init__"), None)
-        if init is not None:
-            return _eps_parameter(init)
+        if inits := constructors(found.node.body):
+            return _eps_parameter(inits[0])
         bases = (self._eps_in(dotted(base), found.file, far + 1) for base in found.node.bases)
         return next((eps for eps in bases if eps is not None), None)
 
     # --- configurations ----------------------------------------------------------------------------------------------
 
     def configured(self, made: Made) -> Iterator[Configured]:
-        """Every eps for norms in the configurations that its function is handed, by their annotations."""
+        """Yield every eps for norms in the configurations that its function takes, found by their annotations."""
         for argument in arguments(made.function):
             kind = annotated(argument.annotation)
             for attribute, value in self._eps_of_configuration(kind).items():
@@ -319,7 +321,7 @@ class Makes:
         return self._configurations[kind]
 
     def _fields(self, found: Definition, far: int) -> dict[str, float]:
-        """The attributes of a configuration whose names speak of an eps, with their defaults."""
+        """Return the attributes of a configuration whose names speak of an eps, with their defaults."""
         fields: dict[str, float] = {}
         for stmt in found.node.body:
             if isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name):
@@ -336,7 +338,7 @@ class Makes:
 
 
 def _size(made: Made) -> str:
-    """The number of features that a norm is made for, if it has a name."""
+    """Return the name of the number of features that a norm is made for; empty if it has none."""
     return dotted(made.call.args[0]) if made.call.args else ""
 
 
@@ -353,8 +355,13 @@ def _eps_parameter(init: Function) -> Eps | None:
     return None
 
 
+def constructors(body: Iterable[ast.AST]) -> list[Function]:
+    """Return the functions named `__init__`, of which overloads may make several."""
+    return [node for node in body if isinstance(node, Function) and node.name == "__init__"]
+
+
 def defaults(function: Function) -> dict[str, ast.expr | None]:
-    """The defaults of its parameters, by their names; None where there is none."""
+    """Return the defaults of a function's parameters by name; None for a parameter without one."""
     names = [argument.arg for argument in arguments(function)]
     places, last = function.args.args, function.args.defaults
     every = (*[None] * (len(places) - len(last)), *last, *function.args.kw_defaults)
@@ -362,7 +369,7 @@ def defaults(function: Function) -> dict[str, ast.expr | None]:
 
 
 def _stored(init: Function) -> dict[str, float]:
-    """What `__init__` keeps of its parameters under a name, with their defaults."""
+    """Return the attributes that `__init__` sets, with the numbers that they hold by default."""
     found, given = {}, defaults(init)
     for target, value in stored(init):
         found[target] = number(given.get(value.id) if isinstance(value, ast.Name) else value)
@@ -370,7 +377,7 @@ def _stored(init: Function) -> dict[str, float]:
 
 
 def stored(function: Function) -> Iterator[tuple[str, ast.expr]]:
-    """The attributes of `self` that it sets, and the values."""
+    """Yield the attributes of `self` that a function sets, with the values."""
     for stmt in statements(function):
         value = stmt.value if isinstance(stmt, ast.Assign | ast.AnnAssign) else None
         targets = stmt.targets if isinstance(stmt, ast.Assign) else [getattr(stmt, "target", None)]
@@ -415,7 +422,7 @@ def is_eps_of_norm(name: str) -> bool:
 
 
 def dotted(node: ast.expr) -> str:
-    """`a.b.c` as it is written; what is before a call or a subscript is left out."""
+    """Return a dotted name as it is written, such as `a.b.c`, without what is before a call or a subscript."""
     if isinstance(node, ast.Attribute):
         return f"{dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""
@@ -427,7 +434,7 @@ def plain(call: ast.Call) -> bool:
 
 
 def number(node: ast.expr | None) -> float:
-    """The number that is written, be it the default of a field; UNKNOWN for all else."""
+    """Return the number that is written, also as the default of a dataclass field; UNKNOWN for anything else."""
     if isinstance(node, ast.Call):
         node = next((k.value for k in node.keywords if k.arg == "default"), None)
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
@@ -444,7 +451,7 @@ def arguments(function: Function) -> tuple[ast.arg, ...]:
 
 
 def annotated(node: ast.expr | None) -> str:
-    """The one class that an annotation names; empty for none, or several."""
+    """Return the one class that an annotation names; empty if it names none or several."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         body = parsed_part(node.value, Span(0, len(node.value))).body
         node = body[0].value if body and isinstance(body[0], ast.Expr) else None

@@ -1,4 +1,4 @@
-"""A recognised norm: all that rules, reports and the verifier know of the user's code."""
+"""Define the data classes of a recognised norm: all that rules, reports and the verifier know of the user's code."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ from normlint.text.frozen import dataclass, replace
 from normlint.text.operations import LENGTHS
 
 HALF = Fraction(1, 2)
-LARGE = 1e-2  # for an eps: as large as the mean square of real activations
-QUANTITIES = ("axes", "keepdim", "scale", "power", "eps", "dtype")  # of a norm, that rules judge
+LARGE = 1e-2  # an eps of this size is as large as the mean square of real activations
+QUANTITIES = ("axes", "keepdim", "scale", "power", "eps", "dtype")  # the parts of a norm that rules judge
 
 
 @dataclass(frozen=True, slots=True)
 class Eps:
-    """What keeps the root from zero. `power`: that of the mean square where eps joins; 1 is inside the root."""
+    """An eps that keeps the root from zero. `power`: that of the mean square that it joins; 1 is inside the root."""
 
     how: str  # add, clamp
     power: Fraction
-    value: float | None  # where the text fixes it
-    default: float | None  # where a caller may pass another
+    value: float | None  # if the text fixes it
+    default: float | None  # if a caller may pass another
     name: str
     dtype: DType
     span: Span  # the sum or clamp
-    at: Span  # eps itself
-    written: bool = False  # as a number, right there
+    at: Span  # the eps itself
+    written: bool = False  # it is written as a number at that place
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A learned factor; `offset` is the 1 of 1 + w, and `dtype` that of the sum. `cast`: its first cast."""
+    """A learned factor. `offset`: the 1 of 1 + w; `dtype`: that of the sum; `cast`: the parameter's first cast."""
 
     param: Param
     offset: float | None
@@ -64,45 +64,45 @@ class Gain:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number of elements in the product. `of_features`: it is the length of the reduced axes (None: not known)."""
+    """A number of elements in the product; `of_features`: whether it is the reduced axes' length (None: unknown)."""
 
     text: str
     power: Fraction
     of_features: bool | None
     span: Span
     inside: bool = False  # it joined the statistic before the root
-    less: bool = False  # one less than that
-    length: bool = False  # of a tensor of the formula, as `x.shape[0]` is
-    operands: tuple[Span, ...] = field(default=(), compare=False)  # what tensors were multiplied with or divided by
+    less: bool = False  # one less than the number of elements
+    length: bool = False  # it is read from a tensor of the formula, as in `x.shape[0]`
+    operands: tuple[Span, ...] = field(default=(), compare=False)  # the operands that multiply or divide tensors by it
 
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """What the shapes tell of where things lie; None and () where they don't tell."""
+    """The position of a norm's axes, as far as shapes tell it; None and () where they don't."""
 
-    names: tuple[str, ...] = ()  # of the axes of what is reduced
+    names: tuple[str, ...] = ()  # of the axes of the reduced tensor
     over_last: bool | None = None  # the one reduced axis is the last one
     along_gain: bool | None = None  # the gain lies along a reduced axis
-    over_tokens: bool = False  # it leaves out the last axis, whose length is that of features, and takes the tokens
+    over_tokens: bool = False  # it reduces the tokens, and not the last axis, which has the features
     apart: bool = False  # the centre is the mean along other axes than the statistic's
     fits: bool | None = None  # the statistic broadcasts as one that keeps its axis would
     centre_fits: bool | None = None
-    single: bool = False  # on this path there is but one item in the batch: over everything is over all of that one
+    single: bool = False  # on this path the batch has one item, so that reducing everything reduces that item
 
     @property
     def shown(self) -> str:
-        """The shape, to be read in a message."""
+        """Return the shape for a message."""
         return f"({', '.join(self.names)})" if self.names else "(B, L, D)"
 
     @property
     def suffix(self) -> str:
-        """Of which input, where the text tells."""
+        """Return a message's end that names the input's shape; empty if that isn't known."""
         return f" of a {self.shown} tensor" if self.names else ""
 
 
 @dataclass(frozen=True)
 class Computation:
-    """One way through the code: gain · input^1 · (mean square)^power, with everything on the way."""
+    """The formula on one path through the code: gain · input^1 · (mean square)^power, with every step on the way."""
 
     kind: str  # rms, layer, l2
     statistic: Stat
@@ -119,8 +119,8 @@ class Computation:
     trail: tuple[Step, ...]  # what happened to the statistic, in order; eps stands as a step of its own
     input_steps: tuple[Step, ...]
     layout_matches: bool
-    partial: bool  # only the inverse root is given back
-    entered: DType  # INPUT where any caller's dtype may come in, UNKNOWN where the callers are elsewhere
+    partial: bool  # only the inverse root is returned
+    entered: DType  # INPUT if a caller may pass any dtype, UNKNOWN if the callers are elsewhere
     output: DType
     possible: frozenset[str]  # what the input's dtype can be on this path
     possible_gain: frozenset[str]  # what the parameters' dtype can be on this path
@@ -128,61 +128,61 @@ class Computation:
     grad: bool
     notes: tuple[Note, ...]
     span: Span
-    unread: frozenset[str] = frozenset()  # of QUANTITIES: what may be other than it looks
+    unread: frozenset[str] = frozenset()  # the QUANTITIES that something unread may change
     placing: Placing = Placing()
     stray_sum: Span = NOWHERE  # a sum with a statistic that is no deviation from the mean
     laid_alike: bool = False  # the layouts matched where statistic and input met, whatever became of the product
-    divisor: Span = NOWHERE  # the input, where it is divided by
+    divisor: Span = NOWHERE  # the input, if the formula divides by it
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
-    tests: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # in words, and how they came out
+    tests: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # conditions, and their outcomes
 
     @property
     def feature_power(self) -> Fraction | None:
-        """The power of the feature count, None where some number isn't known."""
+        """Return the total power of the feature count; None if some number may or may not be that count."""
         if any(c.of_features is None for c in self.counts):
             return None
         return sum((c.power for c in self.counts if c.of_features), Fraction(0))
 
     @property
     def learned(self) -> frozenset[str]:
-        """The names of the parameters that it is multiplied by, or that are added."""
+        """Return the names of the parameters that the norm is multiplied by or that are added to it."""
         params = (*(g.param for g in self.gains), *self._beside())
         return frozenset(atom.name for atom in params if isinstance(atom, Param))
 
     @property
     def plain(self) -> bool:
-        """What is multiplied and added besides gains is made of arguments and parameters, and was read."""
+        """Return whether everything was read, and the other factors and the shift are arguments and parameters."""
         return not self.unread and all(isinstance(atom, Input | Param) for atom in self._beside())
 
     def _beside(self) -> Iterator[Atom]:
-        """What the other factors and the shift are made of; a call of nothing known is itself."""
+        """Yield the leaves of the other factors and of the shift; an atom without leaves is yielded itself."""
         shift = self.shift.factors if self.shift is not None else ()
         for atom in (*self.others, *(f.atom for f in shift)):
             yield from list(leaves(Mono(1.0, (Factor(atom, ONCE),)))) or [atom]
 
     @property
     def scaled(self) -> bool:
-        """A learned gain, or an argument of the function that scales what comes out, beside an eps under the root."""
+        """Return whether it has a learned gain, or an argument that scales the result beside an eps under the root."""
         return bool(self.gains) or (self.protected and any(map(is_argument, self.others)))
 
     @property
     def protected(self) -> bool:
-        """An eps is added under the root, as nobody needs it who doesn't mean to divide by it."""
+        """Return whether an eps is added under the root, which only code needs that means to divide by it."""
         return any(e.how == "add" and e.power == 1 for e in self.eps)
 
     @property
     def after_exception(self) -> bool:
-        """Is this the path of an `except`?"""
+        """Return whether this path runs through an `except`."""
         return any(key.startswith(EXCEPTION) and taken for key, taken in self.tests)
 
     @property
     def guarded(self) -> bool:
-        """A test may keep zeros out, as in `torch.where(n == 0, 1, n)`."""
+        """Return whether a test may keep zeros out, as in `torch.where(n == 0, 1, n)`."""
         return any(s.op == "guard" for s in (*self.trail, *self.input_steps))
 
     @property
     def complete(self) -> bool:
-        """The whole formula along one axis, and given back: a norm, whatever it is called."""
+        """Return whether the whole formula of a norm along one axis is computed and returned."""
         rooted = self.degree == 2 and self.power == -HALF and self.kind != "l2" and self.statistic.biased
         axes = self.statistic.axes
         single = axes in (TRAILING, None) or (isinstance(axes, tuple) and len(axes) == 1 and axes[0] != 0)
@@ -190,93 +190,93 @@ class Computation:
 
     @property
     def over_everything(self) -> bool:
-        """Reduced without a dim, and more than a vector as far as the text tells."""
+        """Return whether the statistic is reduced without a dim, of a tensor that isn't known to be a vector."""
         return self.statistic.axes == ALL and not is_of_vector(self.statistic)
 
     @property
     def over_last(self) -> bool:
-        """Is it reduced over the last axis, where features usually are?"""
+        """Return whether the statistic reduces the last axis, where features usually are."""
         return self.statistic.axes in ((-1,), TRAILING)
 
     @property
     def sees_half(self) -> bool:
-        """Can the input be fp16 or bf16 on this path?"""
+        """Return whether the input may be fp16 or bf16 on this path."""
         return bool(self.possible & HALVES) and self.entered is DType.INPUT
 
     @property
     def sees_fp16(self) -> bool:
-        """Can the input be fp16 on this path?"""
+        """Return whether the input may be fp16 on this path."""
         return "fp16" in self.possible and self.entered is DType.INPUT
 
     @property
     def gain_may_be_half(self) -> bool:
-        """On this path the parameters are not known to be fp32."""
+        """Return whether the parameters may be fp16 or bf16 on this path."""
         return bool(self.possible_gain & HALVES)
 
     @property
     def standardises(self) -> bool:
-        """(x − mean) / std with Bessel's correction: data, as far as nothing says that it is a norm."""
+        """Return whether this is (x − mean) / std with Bessel's correction, as it is applied to data."""
         return self.kind == "layer" and not self.statistic.biased
 
     @property
     def widened(self) -> Step | None:
-        """The first cast of the statistic to fp32 or wider, after the square."""
+        """Return the first cast of the statistic to fp32 or wider, after the square; None if there is none."""
         return next((s for s in self.own_steps() if s.op == "cast" and s.dtype is not None and s.dtype.wide), None)
 
     @property
     def explicit_square(self) -> bool:
-        """The square itself overflows, not only its root: x * x, var, var_mean, a length to the power 2."""
+        """Return whether the square itself overflows, not only its root: x * x, var, var_mean, a length squared."""
         squared = any(s.op == "square" for s in self.own_steps())
         return squared or self.statistic.spelled not in LENGTHS.split()
 
     @property
     def is_length(self) -> bool:
-        """A sum that nothing says is to be a mean."""
+        """Return whether the statistic is a sum, and neither a gain nor a count says that it is to be a mean."""
         return self.statistic.reduce == "sum" and not (
             self.gains or any(n.inside or n.of_features for n in self.counts)
         )
 
     @property
     def scaled_before(self) -> bool:
-        """The input was divided by something of the data, such as its maximum: how large it is isn't known."""
+        """Return whether the input was divided by something computed from data, which hides how large it is."""
         return any(f.power < 0 and bears_data(f.atom) for f in self.input.factors)
 
     @property
     def fused(self) -> bool:
-        """Torch computes it in one call: statistics in fp32, an eps of its own."""
+        """Return whether torch computes the norm in one call, with statistics in fp32 and an eps of its own."""
         return self.statistic.spelled in FUSED
 
     @property
     def casts(self) -> bool:
-        """A norm, as its eps tells, that casts back to whatever dtype came in, or to a half."""
+        """Return whether a norm with an eps, or a fused one, casts back to the input's dtype or to a half."""
         return (self.protected or self.fused) and self.casts_back
 
     @property
     def casts_back(self) -> bool:
-        """To whatever dtype came in, or to a half: who does that means to run in halves."""
+        """Return whether a step casts to the input's dtype or to a half, as code does that is to run in halves."""
         back = (DType.INPUT, DType.FP16, DType.BF16)
         return any(s.op == "cast" and s.dtype in back for s in (*self.trail, *self.input_steps))
 
     def own_steps(self) -> tuple[Step, ...]:
-        """What happened to the statistic alone, not to the whole product."""
+        """Return the steps that apply to the statistic alone, not to the whole product."""
         shared = {s.span for s in self.input_steps}
         return tuple(s for s in self.trail if s.span not in shared)
 
 
 def is_of_vector(stat: Stat) -> bool:
-    """Of a tensor that has one axis, and was not made so by a view."""
+    """Return whether a statistic is taken of a tensor that has one axis, and was not made so by a view."""
     return stat.rank == 1 and (not stat.layout or is_row(stat.inner, stat.layout))
 
 
 def is_argument(atom: Atom) -> bool:
-    """A tensor that was passed, or one more than it."""
+    """Return whether an atom is a tensor that was passed, or one plus such a tensor."""
     inner = atom.inner.factors if isinstance(atom, Offset) else ()
     return isinstance(atom, Input) or (len(inner) == 1 and isinstance(inner[0].atom, Input))
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The class or function that holds the norm, as far as rules ask about it."""
+    """The class or function that holds a norm, as far as rules ask about it."""
 
     name: str
     intent: str  # rms, layer, l2, norm, other or "", by its name
@@ -284,58 +284,58 @@ class Owner:
     method: bool  # a method of a class
     span: Span
     unused_eps: Span | None = None
-    unused_groups: Span | None = None  # where their size or number is stored, which nothing reads
-    takes_eps: bool = False  # by a parameter of the function or the constructor
+    unused_groups: Span | None = None  # where a size or number of groups is stored that nothing reads
+    takes_eps: bool = False  # as a parameter of the function or the constructor
     plain_gains: tuple[Param, ...] = ()  # tensors set as plain attributes
     unused_params: tuple[Param, ...] = ()
-    handed_params: tuple[Param, ...] = ()  # that are read as arguments of calls alone
-    settings: frozenset[str] = frozenset()  # what the constructor takes, and the function besides its input
+    handed_params: tuple[Param, ...] = ()  # those read only as arguments of calls
+    settings: frozenset[str] = frozenset()  # parameters of the constructor, and of the function besides its input
     flags: frozenset[tuple[str, bool]] = frozenset()  # Boolean arguments of the constructor, with their defaults
     params: tuple[Param, ...] = ()
-    filled: frozenset[str] = frozenset()  # attributes that somebody else may fill
+    filled: frozenset[str] = frozenset()  # attributes that other code may fill
     running: bool = False  # it keeps running statistics: a norm over the batch
     reinitialised: bool = False  # the text fills parameters anew, as `_init_weights` and `load_weights` do
-    refilled: frozenset[str] = frozenset()  # what they put into the weight of this class: ones, zeros, random
-    graph: bool = False  # it takes the `batch` that says which graph a row belongs to, or none where there is but one
-    alone: bool = False  # a method of one tensor, of a module that owns no other module
+    refilled: frozenset[str] = frozenset()  # what those functions fill this class's weight with: ones, zeros, random
+    graph: bool = False  # it takes a `batch` that assigns rows to graphs, None for a single graph
+    alone: bool = False  # a method that takes one tensor, of a module without submodules
     in_place: bool = False  # its name or a parameter says that the input is changed
-    keeps: bool = False  # what comes of the input is an attribute afterwards: to undo the norm, say
-    passes: bool = False  # it gives back what it was given, times parameters, and not what was normalised
-    brought_back: bool = False  # what a layer makes of the normed input is multiplied by the deviation again
-    undone: bool = False  # mean and deviation are attributes afterwards, or given back: who has them undoes the norm
+    keeps: bool = False  # it stores something computed from the input as an attribute, to undo the norm, say
+    passes: bool = False  # it returns its input times parameters, and not what was normalised
+    brought_back: bool = False  # a layer's result for the normed input is multiplied by the deviation again
+    undone: bool = False  # it stores or returns mean and deviation, with which the norm is undone
 
     def makes(self, c: Computation) -> bool:
-        """Nothing but a norm: a module whose forward gives back the whole formula, or a function with an RMS norm's."""
+        """Return whether it is nothing but a norm: a module that returns a whole formula, or an RMS norm's function."""
         if self.intent == "other" or not c.complete:
             return False
-        kept = c.protected or (bool(c.eps) and (not c.explicit_square or c.casts_back))  # no recording's level
+        kept = c.protected or (bool(c.eps) and (not c.explicit_square or c.casts_back))  # no level of a recording
         return self.module or c.fused or self.unused_eps is not None or (c.kind == "rms" and kept)
 
 
 @dataclass(frozen=True)
 class Norm:
-    """A norm and every path through it; the first computation is the straight one."""
+    """A norm and every path through it; the first computation is that of the straight path."""
 
     kind: str
     qualname: str
-    span: Span  # the last product, the one that makes the norm
+    span: Span  # the product that completes the norm
     spine: str  # the computation in the order of the code, for people
     owner: Owner
     computations: tuple[Computation, ...]
-    helper: bool = False  # seen from inside a function that others in the text call: they judge it
-    sentence: str = ""  # the same in words
-    factor: bool = False  # the function that makes it doesn't give it back: it is one of a similarity, say
-    either: bool = False  # on other paths its function gives a norm of another kind
-    within: tuple[Span, ...] = ()  # every function that it comes about in
-    wide: bool = field(default=False, compare=False)  # on some path its function gives back fp32, whatever comes in
+    helper: bool = False  # found in a function that others in the text call, where it is judged
+    sentence: str = ""  # the computation in words
+    factor: bool = False  # its function doesn't return it: it is part of a similarity, say
+    either: bool = False  # on other paths its function returns a norm of another kind
+    within: tuple[Span, ...] = ()  # every function that it is computed in
+    wide: bool = field(default=False, compare=False)  # on some path its function returns fp32, whatever it is given
 
     @property
     def main(self) -> Computation:
-        """The computation on the straight path."""
+        """Return the computation on the straight path."""
         return self.computations[0]
 
     def as_read(self, about: Iterable[str]) -> Norm | None:
-        """The norm along the paths on which all that can change these quantities was read; None if there are none."""
+        """Return the norm along the paths on which nothing unread changes these quantities; None if there are none."""
         wanted = frozenset(about)
         if not any(c.unread & wanted for c in self.computations):
             return self
@@ -344,18 +344,18 @@ class Norm:
 
     @property
     def meant(self) -> bool:
-        """A name, a learned gain or the whole formula says that a norm over features was meant."""
+        """Return whether a name, a learned gain or the whole formula says that a norm over features was meant."""
         named = self.owner.intent in ("rms", "layer", "norm")
         return named or any(c.scaled or self.owner.makes(c) for c in self.computations)
 
     @property
     def in_test(self) -> bool:
-        """Is it defined in a test, which may use unusual numbers on purpose?"""
+        """Return whether it is defined in a test, which may use unusual numbers on purpose."""
         return self.qualname.startswith(("test_", "Test"))
 
     @property
     def judged(self) -> tuple[Computation, ...]:
-        """The computations that the rules for RMS and layer norms apply to: an L2 norm may do as it likes."""
+        """Return the computations that the rules for RMS and layer norms apply to; L2 norms are not among them."""
         if self.owner.intent == "pixel":
             return ()
         return tuple(c for c in self.computations if c.kind != "l2" and (self.meant or not c.standardises))

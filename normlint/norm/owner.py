@@ -1,4 +1,4 @@
-"""The class or function around a norm: its name, what it owns, what it takes and never uses."""
+"""Describe the class or function around a norm: its name, its parameters, and what it takes and never uses."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ from normlint.norm.conventions import intent, is_grouping, summary_intent
 from normlint.norm.norm import HALF, Owner
 from normlint.text.finding import Span
 
-_FIRST = ("ones", "zeros", "full", "empty")  # what a gain or bias holds at first
+_FIRST = ("ones", "zeros", "full", "empty")  # the functions that gains and biases are created with
 
 
 def owner_of(
     entry: Entry, qualname: str, maker: str, attrs: dict[str, Value], *,
     reinitialised: Refilled | None, subclassed: bool,
 ) -> Owner:  # fmt: skip
-    """What rules may ask about the surroundings of a norm found in `entry`."""
+    """Return what rules may ask about the class or function around a norm that was found in `entry`."""
     name = entry.cls.qualname if entry.cls else qualname
     params = tuple(_params(attrs))
     cls = entry.cls
     module = bool(cls and cls.is_module())
-    read = _attributes_read(cls) if cls and (params or not _open(cls)) else set()
+    read = _attributes_read(cls) if cls and (params or not _has_unknown_base(cls)) else set()
     used = {(p.span, p.init) for p in params if p.name in read}  # also under another name
-    known = cls is not None and not (subclassed or _open(cls) or _handed_up(cls, read) or read & _ALL_AT_ONCE)
+    known = cls is not None and not (
+        subclassed or _has_unknown_base(cls) or _uses_torch_forward(cls, read) or read & _ALL_AT_ONCE
+    )
     owned = tuple(p for p in params if known and p.role == "parameter")
     unused = tuple(p for p in owned if (p.span, p.init) not in used)
     alone = _takes_one(entry) and not any(map(_is_module, attrs.values()))
@@ -67,16 +69,16 @@ def owner_of(
 
 
 def _intent_of(entry: Entry, qualname: str, name: str, maker: str, *, block: bool) -> str:
-    """By the names of function and class; else, if it speaks for a norm, the helper, torch's class or a docstring.
+    """Return which norm the names of function and class mean, or else the helper's, torch's class or a docstring.
 
-    The docstring of a `block` of layers speaks of its parts.
+    In a `block` of layers, docstrings of the class are ignored: they describe its parts.
     """
     classes = tuple(entry.cls.lineage()) if entry.cls else ()
     method = qualname.rpartition(".")[2]
     function = entry.function.node if entry.function is not None and qualname == entry.qualname else None
     bases = tuple(path for cls in classes for path in cls.outside)
     if any(path.startswith("torch.optim.") for path in bases):
-        return "other"  # an update, whatever its length is called
+        return "other"  # an optimizer's update, whatever its name says
     named = method == "forward" or intent(method)
     if function is not None and not named and summary_intent(_docstring(function)) == "l2":
         return "l2"  # one of several norms of a class
@@ -95,7 +97,7 @@ def _docstring(of: s.Function | s.Lambda | ClassRef) -> str:
 
 
 def _takes_one(entry: Entry) -> bool:
-    """A method of one tensor; others may be left out."""
+    """Return whether the function requires exactly one argument besides the first parameter."""
     params = entry.function.node.params[1:] if entry.function else ()
     return sum(p.default is None for p in params) == 1
 
@@ -113,7 +115,10 @@ def _is_in_place(entry: Entry) -> bool:
 
 
 def _is_feature_vector(param: Param, *, also_of_several: bool) -> bool:
-    """A value for each feature, as a gain or a bias is, or one for each of several heads; axes of 1 only broadcast."""
+    """Return whether a parameter has one value for each feature, or (`also_of_several`) for each feature of each head.
+
+    Axes of length 1 only broadcast, and don't count.
+    """
     if param.shape is None:
         return param.init in _FIRST[:2]
     long = [size for size in param.shape if size is None or size != Mono(1.0)]
@@ -121,7 +126,7 @@ def _is_feature_vector(param: Param, *, also_of_several: bool) -> bool:
 
 
 def _takes_eps(entry: Entry, attrs: dict[str, Value]) -> bool:
-    """Whether eps is an argument of the function, or of the constructor of the module."""
+    """Return whether eps is an argument of the function, or of the module's constructor."""
     if entry.cls is None:
         params = entry.function.node.params if entry.function else ()
         given = {p.name for p in params if not (isinstance(p.default, s.Literal) and p.default.value is None)}
@@ -133,7 +138,7 @@ def _takes_eps(entry: Entry, attrs: dict[str, Value]) -> bool:
 
 
 def _always_read(entry: Entry) -> set[str]:
-    """The names in statements that every path comes by."""
+    """Return the names in top-level statements of the function that every path runs."""
     body = entry.function.node.body if entry.function else ()
     stmts = body if isinstance(body, tuple) else ()
     plain = (stmt for stmt in stmts if not isinstance(stmt, s.If | s.Loop | s.With | s.Try))
@@ -141,7 +146,7 @@ def _always_read(entry: Entry) -> set[str]:
 
 
 def _is_of_graphs(entry: Entry) -> bool:
-    """`forward(self, x, batch=None)`, as PyTorch Geometric has it."""
+    """Return whether the function has a parameter `batch=None`, as in PyTorch Geometric."""
     params = entry.function.node.params if entry.function else ()
     none = (p for p in params if isinstance(p.default, s.Literal) and p.default.value is None)
     return any(p.name == "batch" for p in none)
@@ -153,7 +158,7 @@ def keeps_data(attrs: dict[str, Value]) -> bool:
 
 
 def can_be_undone(values: Iterable[Value]) -> bool:
-    """A mean and the root of a variance are among what is kept or given back: with both, the norm is undone later."""
+    """Return whether these values hold a mean and the root of its variance, with which the norm is undone later."""
     sole = [v.sole for v in values if isinstance(v, Product) and v.sole is not None]
     means = {f.atom.inner for f in sole if isinstance(f.atom, Stat) and f.power == 1}
     roots = (stat.inner.factors for f in sole if f.power > 0 for stat in stats_of(Mono(1.0, (f,))))
@@ -161,7 +166,7 @@ def can_be_undone(values: Iterable[Value]) -> bool:
 
 
 def undoes(mono: Mono) -> bool:
-    """A deviation is multiplied with what a layer made of something: a norm of the way in is undone on the way out."""
+    """Return whether a deviation is multiplied with a layer's result, which undoes a norm of the layer's input."""
     deviations = [stat for f in mono.factors if f.power == HALF for stat in stats_of(Mono(1.0, (f,)))]
     itself = {f.atom for stat in deviations for f in stat.inner.factors}
     made = [f.atom for f in mono.factors if isinstance(f.atom, Apply) and f.atom.data and f.power > 0]
@@ -169,22 +174,23 @@ def undoes(mono: Mono) -> bool:
 
 
 _ALL: Final = "__dict__"
-_ALL_AT_ONCE: Final = {"parameters", "named_parameters", "_parameters", "state_dict", _ALL}  # by none of its name
+# Attributes that give access to all parameters without their names.
+_ALL_AT_ONCE: Final = {"parameters", "named_parameters", "_parameters", "state_dict", _ALL}
 
 
-def _open(cls: ClassRef) -> bool:
-    """Bases outside the text may use what this class makes."""
-    return not all(_is_plain(path) for c in cls.lineage() for path in c.outside)
+def _has_unknown_base(cls: ClassRef) -> bool:
+    """Return whether the class has bases outside the text, which may use what it makes."""
+    return not all(_is_torch_base(path) for c in cls.lineage() for path in c.outside)
 
 
-def _handed_up(cls: ClassRef, read: AbstractSet[str]) -> bool:
-    """The forward of torch's norm may be called, which uses all that its constructor makes."""
+def _uses_torch_forward(cls: ClassRef, read: AbstractSet[str]) -> bool:
+    """Return whether the forward of a base in torch may be called, which uses all that its constructor makes."""
     own = any("forward" in c.members for c in cls.lineage())
     return base_of(cls) is not None and (not own or "forward" in read)
 
 
-def _is_plain(path: str) -> bool:
-    """PyTorch's Module, also by its bare name, or its norms; those of another package may do more."""
+def _is_torch_base(path: str) -> bool:
+    """Return whether a base is `object`, PyTorch's Module (also by its bare name), or one of its norms."""
     package, _, name = path.rpartition(".")
     return path == "object" or is_known(path) or (name == "Module" and package.partition(".")[0] in ("", "torch", "nn"))
 
@@ -196,7 +202,7 @@ def _params(attrs: dict[str, Value]) -> Iterator[Param]:
 
 
 def _settings(entry: Entry) -> Iterator[str]:
-    """The names of what the constructors take, and the function besides its input."""
+    """Yield the names of the constructors' parameters, and of the function's besides its input."""
     for node in constructors(entry.cls) if entry.cls else ():
         yield from (param.name for param in node.params)
     yield from (param.name for param in (entry.function.node.params[2:] if entry.function else ()))
@@ -210,9 +216,9 @@ def _flags(entry: Entry) -> Iterator[tuple[str, bool]]:
 
 @lru_cache(maxsize=8)  # asked for each norm of the class
 def _attributes_read(cls: ClassRef, *, handed: bool = False) -> frozenset[str]:
-    """Names of attributes that methods read, or functions that a constructor makes; of strings too, for getattr.
+    """Return the names of attributes that methods and the functions in constructors read, and all strings, for getattr.
 
-    `handed`: without what is only an argument of calls.
+    `handed`: leave out attributes that are only passed to calls.
     """
     found: set[str] = set()
     nearer: set[str] = set()
@@ -232,14 +238,14 @@ def _made_in(constructor: s.Stmt) -> Iterator[s.Stmt | s.Expr]:
 
 
 def _filled(cls: ClassRef, params: tuple[Param, ...]) -> frozenset[str]:
-    """Attributes that somebody else may fill, such as a base outside the text."""
-    every = frozenset(p.name for p in params) if _open(cls) else frozenset()
-    return every | _handed_over(cls)
+    """Return the attributes that other code may fill: those passed to calls, and all if a base is outside the text."""
+    every = frozenset(p.name for p in params) if _has_unknown_base(cls) else frozenset()
+    return every | _passed_or_filled(cls)
 
 
 @lru_cache(maxsize=4)  # asked for each norm of the class
-def _handed_over(cls: ClassRef) -> frozenset[str]:
-    """Attributes of self that are an argument, or are filled: `ones(self.weight)`, `self.weight.data.fill_(1)`."""
+def _passed_or_filled(cls: ClassRef) -> frozenset[str]:
+    """Return the attributes of self that constructors pass or fill, as in `ones(self.w)` or `self.w.data.fill_(1)`."""
     methods = (f for owner in cls.lineage() for f in owner.node.body if isinstance(f, s.Function))
     making = (f for f in methods if f.name.startswith(("__init__", "reset", "init", "_init", "_reset")))
     calls = [n for f in making for n in walk(f.body) if isinstance(n, s.Call)]
@@ -257,14 +263,16 @@ def _reads(node: s.Stmt | s.Expr, *, handed: bool = False) -> Iterator[str]:
     unread: set[int] = set()
     for part in walk(node):
         if isinstance(part, s.Assign):  # which comes before its targets
-            unread.update(id(each) for target in part.targets for each in _places(target))
-        elif isinstance(part, s.Call) and (handed or _asks_about(part.func)):
+            unread.update(id(each) for target in part.targets for each in _targets(target))
+        elif isinstance(part, s.Call) and (handed or _reads_no_values(part.func)):
             unread.update(id(arg.value) for arg in part.args)
-        elif isinstance(part, s.Call) and isinstance(part.func, s.Name) and _asks_for_any(part.func.id, part.args):
+        elif (
+            isinstance(part, s.Call) and isinstance(part.func, s.Name) and _reads_any_attribute(part.func.id, part.args)
+        ):
             yield _ALL
         elif isinstance(part, s.Compare) and any(op.startswith("is") for op, _ in part.rights):  # is it None?
             unread.add(id(part.left))
-        elif isinstance(part, s.Attribute) and part.name in ("dtype", "device", "shape"):  # a question about it
+        elif isinstance(part, s.Attribute) and part.name in ("dtype", "device", "shape"):  # reads no values
             unread.add(id(part.base))
         elif isinstance(part, s.Attribute) and id(part) not in unread:
             yield part.name
@@ -275,40 +283,40 @@ def _reads(node: s.Stmt | s.Expr, *, handed: bool = False) -> Iterator[str]:
 _ABOUT: Final = re.compile(r"to|[a-z]+_(?:as|like)")  # torch takes dtype, device or shape of a tensor
 
 
-def _asks_about(function: s.Expr) -> bool:
-    """`hasattr(self, "weight")`, `x.type_as(self.weight)`, `torch.empty_like(self.weight)`: none takes its values."""
+def _reads_no_values(function: s.Expr) -> bool:
+    """Return whether a call ignores its arguments' values, as `hasattr`, `x.type_as` and `torch.empty_like` do."""
     if isinstance(function, s.Attribute):
         return _ABOUT.fullmatch(function.name) is not None
     return isinstance(function, s.Name) and function.id == "hasattr"
 
 
-def _asks_for_any(function: str, args: tuple[s.Argument, ...]) -> bool:
-    """`vars(self)`, or `getattr(self, name)`, whose name isn't written there."""
+def _reads_any_attribute(function: str, args: tuple[s.Argument, ...]) -> bool:
+    """Return whether a call is `vars(self)`, or `getattr(self, name)` with a computed name."""
     own = any(isinstance(arg.value, s.Name) and arg.value.id == "self" for arg in args[:1])
     written = any(isinstance(arg.value, s.Literal) for arg in args[1:2])
     return own and (function == "vars" or (function == "getattr" and not written))
 
 
-def _places(target: s.Expr) -> Iterator[s.Expr]:
-    """What an assignment gives a value: also each of several."""
+def _targets(target: s.Expr) -> Iterator[s.Expr]:
+    """Yield the targets of an assignment, also each of several in a tuple."""
     if isinstance(target, s.Sequence):
         for item in target.items:
-            yield from _places(item)
+            yield from _targets(item)
     yield target
 
 
 def _unused_eps(entry: Entry, read: AbstractSet[str]) -> Span | None:
-    """An eps that is accepted or stored and never used; `read` are the attributes that the class reads."""
+    """Return where an eps is accepted or stored and never used; `read` are the attributes that the class reads."""
     if entry.cls is None:
         node = entry.function.node if entry.function else None
         return _unused_parameter(node) if isinstance(node, s.Function) else None
-    if _open(entry.cls) or _ALL in read:
+    if _has_unknown_base(entry.cls) or _ALL in read:
         return None
     return next((span for init in constructors(entry.cls) if (span := _unused_in(init, read)) is not None), None)
 
 
 def _unused_groups(cls: ClassRef, read: AbstractSet[str]) -> Span | None:
-    """Where a constructor stores a size or number of groups that nothing reads; None if it stores none."""
+    """Return where a constructor stores a size or number of groups that nothing reads; None if it stores none."""
     for init in constructors(cls):
         taken = {param.name for param in init.params if is_grouping(param.name)}
         for stmt in init.body if taken else ():
@@ -321,13 +329,13 @@ def _unused_groups(cls: ClassRef, read: AbstractSet[str]) -> Span | None:
 
 
 def constructors(cls: ClassRef) -> Iterator[s.Function]:
-    """The class's own and those of its bases, nearest first."""
+    """Yield the `__init__` of the class and of its bases, nearest first."""
     for owner in cls.lineage():
         yield from (f for f in owner.node.body if isinstance(f, s.Function) and f.name == "__init__")
 
 
 def _unused_in(init: s.Function, read: AbstractSet[str]) -> Span | None:
-    """An eps that this constructor stores for nobody, hands on to nobody, or takes and drops."""
+    """Return where this constructor stores an eps that nothing reads, or takes one and drops it."""
     calls = (n for n in walk(init.body) if isinstance(n, s.Call))
     used = {arg.value.id for call in calls for arg in call.args if isinstance(arg.value, s.Name)}
     stored = [
@@ -346,7 +354,7 @@ def _unused_in(init: s.Function, read: AbstractSet[str]) -> Span | None:
 
 
 def _is_bound(name: str) -> bool:
-    """`eps_min` and `eps_max` bound an eps that is learned."""
+    """Return whether the name is a bound of a learned eps, such as `eps_min` or `eps_max`."""
     return name.lower().endswith(("_min", "_max"))
 
 
@@ -375,5 +383,5 @@ _EPS: Final = re.compile(r"(?:(?<![A-Za-z])|(?<=norm)|(?<=rms)|(?<=std)|(?<=var)
 
 
 def is_eps(name: str) -> bool:
-    """eps, epsilon, layer_norm_eps, variance_epsilon; neither steps nor reps."""
+    """Return whether a name means an eps, as eps, layer_norm_eps and variance_epsilon do, and steps and reps don't."""
     return bool(_EPS.search(name.rpartition(".")[2]))

@@ -1,4 +1,4 @@
-"""Where the shapes say that things lie: the reduced axes, the gain, the counts, and the statistic against its input."""
+"""Place a norm's axes by the shapes: the reduced axes, the gain, the counts, and the statistic against its input."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from normlint.evaluate.monomial import ALL, ONCE, Centred, Factor, Mono, Scalar,
 from normlint.norm.norm import Gain, Placing
 from normlint.text.frozen import replace
 
-MOST_AXES = 5  # of an unknown rank, that are looked at from either end
+MOST_AXES = 5  # most axes that are looked at from either end, if the rank is unknown
 
 
 def settled(stat: Stat, shapes: Shapes) -> Stat:
-    """The statistic with its axes counted from the end, by the rank that the whole path shows."""
+    """Return the statistic with its axes counted from the end, if the path tells the rank of its tensor."""
     rank = shapes.rank(stat.over) if stat.over is not None else None
     if rank is None:
         return stat
@@ -24,7 +24,7 @@ def settled(stat: Stat, shapes: Shapes) -> Stat:
 
 
 def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: Context, *, learned: bool) -> Placing:
-    """Where the axes of a norm lie, as far as shapes tell."""
+    """Return where the axes of a norm lie, as far as shapes tell."""
     shapes, over = context.shapes, stat.over
     if over is None or not isinstance(stat.axes, tuple):
         return Placing(single=stat.axes == ALL and _is_single(stat, shapes))
@@ -35,14 +35,14 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
         None if single is None else shapes.meets(over, single, -1),
         None if single is None or None in along or not along else all(along),
         _over_tokens(shapes, over, stat.axes),
-        centre is not None and _apart(shapes, over, stat, centre, learned=learned),
-        _set_against(shapes, stat),
-        _set_against(shapes, centre) if centre is not None else None,
+        centre is not None and _centred_apart(shapes, over, stat, centre, learned=learned),
+        _broadcasts(shapes, stat),
+        _broadcasts(shapes, centre) if centre is not None else None,
     )
 
 
 def _is_single(stat: Stat, shapes: Shapes) -> bool:
-    """Whether the reduced tensor may be a single row: its batch axis was indexed away, or tested for a length of 1."""
+    """Return whether the reduced tensor may be one row: its batch axis was indexed away, or tested to be 1 long."""
     inner = (a for f in stat.inner.factors for a in (f.atom.base.factors if isinstance(f.atom, Centred) else (f,)))
     whole = [shapes.held.get((Mono(1.0, (Factor(f.atom, ONCE),)), ())) for f in inner]
     return any(dims is not None and _is_row(dims, shapes) for dims in (stat.over, *whole))
@@ -54,14 +54,14 @@ def _is_row(dims: Dims, shapes: Shapes) -> bool:
 
 
 def of_features(length: Mono, stat: Stat, shapes: Shapes) -> bool | None:
-    """Whether a number is the length of the one reduced axis (True) or of another axis of the same tensor (False)."""
+    """Return whether a number is the length of the one reduced axis (True) or of another axis of the tensor (False)."""
     if stat.over is None or not isinstance(stat.axes, tuple) or len(stat.axes) != 1:
         return None
     return _on_axis(shapes, stat.over, stat.axes, length)
 
 
 def _along(shapes: Shapes, over: Dims, axes: tuple[int, ...], gain: Gain) -> bool | None:
-    """Whether the gain lies along a reduced axis."""
+    """Return whether the gain lies along a reduced axis; None if that isn't known."""
     lengths = [n for n in gain.param.shape or _documented_shape(shapes, gain) if not shapes.equal(n, ONE_LONG)]
     if len(lengths) != 1 or lengths[0] is None:
         return None
@@ -69,13 +69,13 @@ def _along(shapes: Shapes, over: Dims, axes: tuple[int, ...], gain: Gain) -> boo
 
 
 def _documented_shape(shapes: Shapes, gain: Gain) -> tuple[Mono | None, ...]:
-    """The shape of a gain that comes in, as a docstring or an annotation has it."""
+    """Return the shape that a docstring or an annotation gives a gain that is passed."""
     dims = shapes.held.get((Mono(1.0, (Factor(gain.param, ONCE),)), ()))
     return (shapes.lengths(dims) if dims is not None else None) or ()
 
 
 def _on_axis(shapes: Shapes, over: Dims, axes: tuple[int, ...], length: Mono) -> bool | None:
-    """Is it the length of one of these axes? False if it is another axis's, None if neither is known."""
+    """Return whether a length is that of one of these axes; False if it is another axis's, None if neither is known."""
     if any(shapes.equal(shapes.axis(over, a), length) for a in axes):
         return True
     others = (i for i in _indices(shapes, over) if all(shapes.meets(over, i, a) is False for a in axes))
@@ -90,7 +90,7 @@ def _indices(shapes: Shapes, dims: Dims) -> Iterator[int]:
 
 
 def _names(shapes: Shapes, dims: Dims) -> tuple[str, ...]:
-    """What the text calls the axes, or what they are usually called; empty where the rank isn't known."""
+    """Return the names of the axes in the text, or else their usual names; empty if the rank isn't known."""
     lengths = shapes.lengths(dims)
     if lengths is None:
         return ()
@@ -115,20 +115,20 @@ _PARTS = re.compile(r"[hgn]|.*(?:head|group|nh).*", re.I)
 _FEATURES = re.compile(r"[dce]|.*(?:dim|hidden|hid|channels?|embed|emb|feat|features|model)(?:_size|_dim)?s?", re.I)
 
 
-def _apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat, *, learned: bool) -> bool:
-    """Whether the mean and the deviation from it are taken along other axes; without a gain that may be meant."""
+def _centred_apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat, *, learned: bool) -> bool:
+    """Return whether the mean and the deviation are taken along other axes, which may be meant if there is no gain."""
     if not isinstance(stat.axes, tuple) or not isinstance(centre.axes, tuple) or stat.layout or centre.layout:
         return False
     if len(stat.axes) == len(centre.axes) == 1:
         same_axis = shapes.meets(over, stat.axes[0], centre.axes[0])
-        batch = learned and 0 in (*stat.axes, *centre.axes)  # who means the last axis doesn't call it 0 as well
+        batch = learned and 0 in (*stat.axes, *centre.axes)  # code that means the last axis doesn't call it 0
         return same_axis is False or (batch and same_axis is None and stat.axes != centre.axes)
     one, two = ({*t.axes} if isinstance(t.axes, tuple) else set() for t in (stat, settled(centre, shapes)))
     return learned and len({a < 0 for a in one | two}) == 1 and one != two
 
 
 def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:
-    """Whether names or layers on the last axis tell that the features are there, while tokens are reduced."""
+    """Return whether tokens are reduced, and names or layers tell that the last axis has the features."""
     if shapes.least(over) < 3 or any(shapes.meets(over, a, -1) is not False for a in axes if len(axes) == 1):
         return False
     last, reduced = shapes.axis(over, -1), [shapes.axis(over, a) for a in axes if shapes.meets(over, a, -1) is False]
@@ -136,7 +136,7 @@ def _over_tokens(shapes: Shapes, over: Dims, axes: tuple[int, ...]) -> bool:
     whole = len(axes) > 1 and shapes.rank(over) == 3 and not shapes.equal(shapes.axis(over, 0), reduced[0])
     tokens = (
         not shapes.are_features(n)
-        and (_reads_as_tokens(shapes, n, shapes.are_features(last)) or (whole and _is_between(shapes, n)))
+        and (_reads_as_tokens(shapes, n, shapes.are_features(last)) or (whole and _is_own_axis(shapes, n)))
         for n in reduced
     )
     return features_last and bool(reduced) and all(tokens)
@@ -147,14 +147,14 @@ def _reads_as_tokens(shapes: Shapes, length: Mono | None, by_layers: bool) -> bo
     return _TOKENS.fullmatch(name) is not None or (by_layers and (name.isdigit() or not name) and length is not None)
 
 
-def _is_between(shapes: Shapes, length: Mono | None) -> bool:
-    """Whether an axis between batch and features has a name of its own, which means neither features nor heads."""
+def _is_own_axis(shapes: Shapes, length: Mono | None) -> bool:
+    """Return whether an axis between batch and features has a name of its own, neither of features nor of heads."""
     name = _axis_name(shapes, length)
     return bool(name) and not _FEATURES.fullmatch(name) and not _PARTS.fullmatch(name)
 
 
-def _set_against(shapes: Shapes, stat: Stat) -> bool | None:
-    """Whether the statistic broadcasts against what it is set against as a kept axis would."""
+def _broadcasts(shapes: Shapes, stat: Stat) -> bool | None:
+    """Return whether the statistic broadcasts against its operands as one with kept axes would; None if unknown."""
     found = [shapes.fits(small, large) for small, large in shapes.met.get(stat.span, ())]
     if False in found:
         return False

@@ -1,4 +1,4 @@
-"""A product with a statistic of its own input beside it, taken apart: the input, the statistic, eps, counts, gain."""
+"""Recognise norms: take a product with a statistic of its own input apart into input, eps, counts, gains and so on."""
 
 from __future__ import annotations
 
@@ -46,37 +46,37 @@ from normlint.text.frozen import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class _Root:
-    """The way down from a factor to its statistic."""
+    """The path from a factor down to its statistic, with what was met on the way."""
 
     stat: Stat
     power: Fraction
     eps: tuple[Eps, ...]
     trail: tuple[Step, ...]
-    beside: tuple[Factor, ...]  # counts and the like met on the way, with their power in the product
+    beside: tuple[Factor, ...]  # other factors on the way, such as counts, with their powers in the product
     coef: float
 
 
 def computation(flow: Flow, context: Context) -> Computation | None:
-    """What the product computes, if it is a norm of its own input."""
+    """Return what the product computes if it is a norm of its own input, and None otherwise."""
     mono, shift = without_shift(flow.product.mono)
     bearing = [f for f in mono.factors if bears_stat(f.atom)]
     if len(bearing) > _MOST_STATISTICS:
         return None
     roots = {id(f): _root(f) for f in bearing}
-    found = [c for f in bearing if (c := _around(mono, f, roots, flow, context)) is not None]
+    found = [c for f in bearing if (c := _computation_around(mono, f, roots, flow, context)) is not None]
     if len(found) != 1:
         return None
     own = flow.returned and any(_comes_in(f.atom) for f in found[0].input.factors)
     if found[0].statistic.span in context.wrapped and not own:
-        return None  # one step among others, of what other layers make or take
+        return None  # one step among others, between other layers
     return found[0] if shift is None else replace(found[0], shift=shift)
 
 
-_MOST_STATISTICS = 8  # in one product; a norm has one or two
+_MOST_STATISTICS = 8  # most statistics in one product; a norm has one or two
 
 
 def _comes_in(atom: Atom) -> bool:
-    """A tensor from outside, be it after a dropout or a clamp, or a sum of such tensors, none of them dropped out."""
+    """Return whether an atom is a tensor from outside, also after a dropout, or a sum of tensors without dropout."""
     if isinstance(atom, Apply) and atom.name in WEIGHTLESS:
         return True
     seen, left = set[int](), [atom]  # a sum of sums shares its terms: each is looked at once
@@ -102,14 +102,14 @@ def _terms(atom: Atom) -> tuple[object, ...]:
     return ()
 
 
-def _another(factors: list[Factor], stat: Stat, roots: dict[int, _Root | None]) -> bool:
-    """A second statistic, of something else: AdaIN, a similarity of two norms."""
+def _has_other_statistic(factors: list[Factor], stat: Stat, roots: dict[int, _Root | None]) -> bool:
+    """Return whether the factors hold a second statistic of something else, as in AdaIN or a cosine similarity."""
     known = [roots[id(f)] for f in factors if id(f) in roots]
     return any(r is None or r.stat != stat for r in known) or any(_of_statistic(f.atom) for f in factors)
 
 
 def entangled(mono: Mono) -> bool:
-    """Two statistics of one input in a product: what is made of one alone isn't what comes out."""
+    """Return whether a product has two statistics of one input, so that neither alone tells what it computes."""
     roots = [_root(f) for f in mono.factors if bears_stat(f.atom)]
     if not 2 <= len(roots) <= _MOST_STATISTICS:
         return False
@@ -118,7 +118,7 @@ def entangled(mono: Mono) -> bool:
 
 
 def _measured(stat: Stat) -> set[Atom]:
-    """What it is a statistic of, without its centre."""
+    """Return the atoms that a statistic is taken of, without its centre."""
     base = (_degree(stat.inner) or (0, stat.inner))[1]
     return {
         a
@@ -128,13 +128,13 @@ def _measured(stat: Stat) -> set[Atom]:
 
 
 def _of_statistic(atom: Atom) -> bool:
-    """Something of a statistic alone: that of other rows, say, which are picked by an index."""
+    """Return whether an atom is computed from a statistic alone, such as that of other rows picked by an index."""
     args = [a for a in atom.args if isinstance(a, Mono)] if isinstance(atom, Apply) else []
     return any(a.has_stat and all(bears_stat(f.atom) for f in a.factors) for a in args)
 
 
 def without_shift(mono: Mono) -> tuple[Mono, Mono | None]:
-    """The product without what is added to it, and that."""
+    """Return the product without what is added to it, and what is added; None if that is nothing."""
     for f in mono.factors:
         if isinstance(f.atom, Shifted) and f.power == 1 and f.atom.inner.has_stat:
             rest = Mono(mono.coef, tuple(g for g in mono.factors if g is not f))
@@ -146,7 +146,7 @@ def without_shift(mono: Mono) -> tuple[Mono, Mono | None]:
 
 
 def _root(factor: Factor) -> _Root | None:
-    """Down through eps and absolute values to the statistic."""
+    """Follow a factor through eps, absolute values and unread steps to its one statistic; None if that fails."""
     eps: list[Eps] = []
     trail: list[Step] = list(factor.steps)
     beside: list[Factor] = []
@@ -171,11 +171,11 @@ def _root(factor: Factor) -> _Root | None:
         here = bearing[0]
         trail[:0] = here.steps
         power *= here.power
-    return _Root(here.atom, power, tuple(_scaled(eps)), tuple(trail), tuple(beside), coef)
+    return _Root(here.atom, power, tuple(_relative_to_statistic(eps)), tuple(trail), tuple(beside), coef)
 
 
-def _scaled(eps: list[Eps]) -> Iterator[Eps]:
-    """The eps with their powers relative to the statistic, instead of to the sum that each was found in."""
+def _relative_to_statistic(eps: list[Eps]) -> Iterator[Eps]:
+    """Yield each eps with its power relative to the statistic, instead of to the sum in which it was found."""
     power = ONCE
     for e in reversed(eps):
         power *= e.power
@@ -192,7 +192,7 @@ def _eps(plus: Plus, power: Fraction) -> Eps:
 
 
 def _degree(inner: Mono) -> tuple[int, Mono] | None:
-    """The exponent and the base of a square or first power: (2, x) for x², (1, x) for x and |x|; else None."""
+    """Return (2, x) for the square x² and (1, x) for x and |x|, as exponent and base; None for anything else."""
     if not inner.factors:
         return None
     if all(f.power % 2 == 0 for f in inner.factors):
@@ -204,7 +204,7 @@ def _degree(inner: Mono) -> tuple[int, Mono] | None:
 
 
 def _of_lengths(mono: Mono) -> bool:
-    """Roots of sums of squares, and nothing else of the data: also centred, or beside an eps."""
+    """Return whether the data in a product are roots of statistics alone, also centred or beside an eps."""
     data = [f for f in mono.factors if bears_data(f.atom)]
     return bool(data) and all(map(_is_length, data))
 
@@ -223,7 +223,7 @@ def _bare(f: Factor) -> Factor:
     return f
 
 
-def _around(
+def _computation_around(
     mono: Mono, factor: Factor, roots: dict[int, _Root | None], flow: Flow, context: Context
 ) -> Computation | None:
     root = roots[id(factor)]
@@ -231,20 +231,20 @@ def _around(
     if root is None or degree is None or not root.stat.inner.factors or (root.stat.inner.has_stat and degree[0] == 1):
         return None  # a mean of a statistic is a response norm; a pooled tensor has squares like any other
     if _of_lengths(degree[1]):
-        return None  # of vectors: each feature is one of these
+        return None  # the norm of several vectors' lengths, each of which is a feature
     outside = [f for f in mono.factors if f is not factor]
-    matched = _input(degree[1], outside) if degree[0] else None
+    matched = _match_input(degree[1], outside) if degree[0] else None
     stray_sum = divisor = NOWHERE
     if matched is None and any(_gain(f) for f in outside):
-        degree, matched = _mistaken(root, degree, outside)
-        stray_sum, divisor = _astray(matched[1][0], degree[0]) if matched else (NOWHERE, NOWHERE)
+        degree, matched = _match_mistaken(root, degree, outside)
+        stray_sum, divisor = _places_of_mistake(matched[1][0], degree[0]) if matched else (NOWHERE, NOWHERE)
     if matched is None and degree[0] and flow.returned and factor.power != 1 and not _tensors(outside):
-        matched = _alone(degree[1])
+        matched = _match_inverse_root(degree[1])
     if matched is None:
         return None
     base, used, centre, centred = matched
     rest = [f for f in outside if not any(f is u for u in used)]
-    if _another(rest, root.stat, roots):
+    if _has_other_statistic(rest, root.stat, roots):
         return None
     rest += root.beside
     outer = flow.product.layout == (*root.stat.layout, ("axis", -1))
@@ -265,8 +265,8 @@ def _around(
     )  # fmt: skip
 
 
-def _astray(first: Factor, degree: int) -> tuple[Span, Span]:
-    """Where the input of a mistaken formula is a sum with a statistic, or is divided by."""
+def _places_of_mistake(first: Factor, degree: int) -> tuple[Span, Span]:
+    """Return where a mistaken formula adds a statistic to its input, and where it divides by its input."""
     if first.power < 0:
         return NOWHERE, first.span
     return first.span if degree <= 2 else NOWHERE, NOWHERE
@@ -276,7 +276,7 @@ _FILLED_ANYHOW = ("data", "full", "random")
 
 
 def _unread(root: _Root, gains: tuple[Gain, ...], others: list[Factor]) -> frozenset[str]:
-    """The quantities of this norm that something which isn't followed may change."""
+    """Return the quantities of this norm that something unread may change."""
     found: set[str] = set()
     if any(step.op == "unknown" for step in root.trail):
         found.update(QUANTITIES)
@@ -290,15 +290,15 @@ def _unread(root: _Root, gains: tuple[Gain, ...], others: list[Factor]) -> froze
 
 
 def _may_count(atom: Atom) -> bool:
-    """It may be a number, such as √D from elsewhere: what a call that isn't followed makes of a tensor is one, too."""
+    """Return whether an atom may be a number such as √D, as an unread call's result on a tensor may be, too."""
     if not isinstance(atom, Apply):
         return isinstance(atom, Input) or not bears_data(atom)
     inner = [f.atom for a in atom.args if isinstance(a, Mono) for f in a.factors if isinstance(f.atom, Apply)]
     return not atom.data or not atom.args or any(map(_may_count, inner))
 
 
-def _alone(inner: Mono) -> _Match:
-    """An inverse root that the caller multiplies by: of the input, or of the centred input."""
+def _match_inverse_root(inner: Mono) -> _Match:
+    """Match an inverse root that is returned without its input, which may be centred."""
     sole = inner.factors[0].atom if len(inner.factors) == 1 else None
     if isinstance(sole, Centred):
         return sole.base, [], sole.stat, (True, True)
@@ -306,7 +306,7 @@ def _alone(inner: Mono) -> _Match:
 
 
 def deep_steps(factors: Iterable[Factor]) -> Iterator[Step]:
-    """What was done to factors, and to what they were centred from."""
+    """Yield the steps applied to factors, and to the tensors that centred factors come from."""
     for f in factors:
         yield from f.steps
         if isinstance(f.atom, Centred):
@@ -320,8 +320,8 @@ def _tensors(factors: list[Factor]) -> list[Factor]:
 _Match = tuple[Mono, list[Factor], "Stat | None", tuple[bool, bool]]
 
 
-def _input(inner: Mono, outside: list[Factor]) -> _Match | None:
-    """The statistic's input in the product, on either side with or without its centre."""
+def _match_input(inner: Mono, outside: list[Factor]) -> _Match | None:
+    """Find the statistic's input in the product, where each of both may be centred; None if it isn't there."""
     plain = _find(inner, outside)
     sole = inner.factors[0].atom if len(inner.factors) == 1 else None
     if isinstance(sole, Centred):
@@ -338,17 +338,22 @@ def _input(inner: Mono, outside: list[Factor]) -> _Match | None:
     return None
 
 
-def _mistaken(root: _Root, degree: tuple[int, Mono], outside: list[Factor]) -> tuple[tuple[int, Mono], _Match | None]:
-    """What a formula with a learned gain is about that takes another power than the square, or another centre."""
+def _match_mistaken(
+    root: _Root, degree: tuple[int, Mono], outside: list[Factor]
+) -> tuple[tuple[int, Mono], _Match | None]:
+    """Find the input of a mistaken formula: one with another power than the square, another centre, or inverted.
+
+    Return the degree and the base of the statistic, with the match or None.
+    """
     inner = root.stat.inner
     under = _find(Mono(1.0, tuple(replace(f, power=-f.power) for f in degree[1].factors)), outside)
     if under is not None and degree[0] == 2 and root.power == -HALF and root.eps:
         return degree, (degree[1], under, None, (False, False))
     powers = {f.power for f in inner.factors}
     power = powers.pop() if len(powers) == 1 else ONCE
-    if power > 2 and power.denominator == 1 and power * root.power != -1:  # else the length of another order
+    if power > 2 and power.denominator == 1 and power * root.power != -1:  # otherwise a p-norm
         base = Mono(1.0, tuple(replace(f, power=ONCE) for f in inner.factors))
-        return (int(power), base), _input(base, outside)
+        return (int(power), base), _match_input(base, outside)
     sole = degree[1].factors[0].atom if len(degree[1].factors) == 1 else None
     if isinstance(sole, Apply) and (sum_ := _sum_with_statistic(sole)) is not None:
         centred = [f for f in outside if isinstance(f.atom, Centred) and f.power == 1 and f.atom.base == sum_[0]]
@@ -365,7 +370,7 @@ def _mistaken(root: _Root, degree: tuple[int, Mono], outside: list[Factor]) -> t
 
 
 def _sum_with_statistic(atom: Apply) -> tuple[Mono, Stat] | None:
-    """A tensor and its statistic where a sum joins the two, as in x + mean(x) or x − var(x)."""
+    """Return a tensor and its statistic if a sum joins the two, as in x + mean(x) or x − var(x)."""
     pair = [a for a in atom.args if isinstance(a, Mono)] if atom.name in ("+", "-") else []
     for base, other in (pair, pair[::-1]) if len(pair) == 2 else ():
         stat = other.factors[0].atom if len(other.factors) == 1 and other.factors[0].power == 1 else None
@@ -376,13 +381,13 @@ def _sum_with_statistic(atom: Apply) -> tuple[Mono, Stat] | None:
 
 
 def _find(base: Mono, outside: list[Factor]) -> list[Factor] | None:
-    """The factors of `base` among `outside`, each to the power 1."""
+    """Return the factors of `base` among `outside`, with the same powers; None if one is missing."""
     found = [f for b in base.factors for f in outside if f.atom == b.atom and f.power == b.power]
     return found if found and len(found) == len(base.factors) else None
 
 
 def _sorted(rest: list[Factor], outer: bool) -> tuple[tuple[Gain, ...], list[Factor], list[Factor]]:
-    """(gains, counts, everything else); of an outer product what lies along the axis that was added is no gain."""
+    """Sort factors into (gains, counts, others); in an outer product, what lies along the added axis is no gain."""
     gains: list[Gain] = []
     sizes: list[Factor] = []
     others: list[Factor] = []
@@ -430,7 +435,7 @@ def _counts(
 
 
 def _ratio(sizes: list[Factor]) -> tuple[tuple[Count, ...], list[Factor]]:
-    """`norm.numel() / x.numel()` is one over the feature count."""
+    """Read `norm.numel() / x.numel()` as one over the feature count; also return the sizes that are left."""
     whole = [f for f in sizes if isinstance(f.atom, Size) and f.atom.axis is None]
     reduced = [f for f in whole if isinstance(f.atom, Size) and f.atom.of.has_stat]
     inputs = [f for f in whole if f not in reduced]
@@ -445,7 +450,7 @@ def _mono(f: Factor) -> Mono:
 
 
 def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> bool | None:
-    """Whether a count is the length of the reduced axes."""
+    """Return whether a count is the length of the reduced axes; None if that isn't known."""
     if isinstance(atom, Size | Scalar) and atom.less:
         return None
     whole = of_features(Mono(1.0, (Factor(atom, ONCE),)), stat, shapes)
@@ -458,7 +463,7 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> b
         return True  # the length of the gain
     reduced = {f.atom for f in stat.inner.factors}
     if any(isinstance(f.atom, Apply) and (atom.axis is None or f.atom not in reduced) for f in atom.of.factors):
-        return None  # such as those that aren't zero, or a part that may have the features alone
+        return None  # such as the elements that aren't zero, or a part that may have only features
     if atom.axis is None:
         return stat.axes == ALL or (None if stat.rank == 1 else False)
     if stat.axes in (ALL, TRAILING):
@@ -472,12 +477,12 @@ def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> b
 
 
 def _is_root(c: Count) -> bool:
-    """The root of a number with a name: of what but a length?"""
+    """Return whether a count is the square root of a number with a name, which can only be a length."""
     return c.of_features is None and c.power == HALF and c.text.replace(".", "").replace("_", "").isalnum()
 
 
 def _kind(root: _Root, centred: tuple[bool, bool], counts: tuple[Count, ...]) -> str:
-    """A sum that is divided by some count before the power is a mean, of the right number of elements or not."""
+    """Return the kind of norm; a sum divided by a count before the power is a mean, whatever the count is."""
     if any(centred):
         return "layer"
     if root.stat.reduce == "mean" or root.coef != 1:

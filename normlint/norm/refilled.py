@@ -1,4 +1,4 @@
-"""What a model's `_init_weights` puts into the weights of its modules, where nothing else can change it."""
+"""Find what a model's `_init_weights` fills the weights of its modules with, where nothing else can change it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final
 
 from normlint.evaluate.module import Refilled
 
-# With the comments in it, wherever these begin: what stands behind them counts, too.
+# Comments belong to it whatever their indentation, since more of the function may follow them.
 _FUNCTION: Final = re.compile(r"^([ \t]*)def _init_weights\b.*\n(?:(?:\1[ \t].*|[ \t]*#.*)?\n)*", re.MULTILINE)
 _NUMBERS: Final[dict[object, str]] = {1: "ones", 0: "zeros"}
 _PLAIN: Final = {"ones_": "ones", "zeros_": "zeros", "zero_": "zeros"}
@@ -22,12 +22,12 @@ Link = tuple["ast.expr | None", "list[ast.stmt]"]
 
 
 def refilled(text: str) -> Refilled:
-    """Each class whose weight it fills, and what with: ones, zeros, random (around 0)."""
+    """Return each class whose weight is filled, with what it is filled with: ones, zeros, random (around 0)."""
     return frozenset(pair for function in _functions(text) for pair in _of_function(function))
 
 
 def _functions(text: str) -> Iterator[ast.FunctionDef]:
-    """The functions of this name, as far as they can be parsed alone."""
+    """Yield the functions named `_init_weights` that can be parsed alone."""
     for found in _FUNCTION.finditer(text + "\n"):
         try:
             (node,) = ast.parse(textwrap.dedent(found[0])).body
@@ -38,7 +38,7 @@ def _functions(text: str) -> Iterator[ast.FunctionDef]:
 
 
 def _of_function(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
-    """What its branches leave, of classes that one branch alone is about and nothing behind it can change."""
+    """Yield what the branches fill, for classes that one branch alone handles and no later statement can change."""
     module = function.args.args[-1].arg
     found: list[tuple[str, str]] = []
     for stmt in function.body:
@@ -48,13 +48,13 @@ def _of_function(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
         plain = list(takewhile(lambda link: _classes(link[0], module), links))
         if len(plain) < max(len(links), 1) and _mentions(stmt, module):
             found = []
-        found += [(name, _left(suite, module)) for test, suite in plain for name in _classes(test, module)]
+        found += [(name, _filled_with(suite, module)) for test, suite in plain for name in _classes(test, module)]
     times = Counter(name for name, _ in found)
     yield from ((name, how) for name, how in found if how and times[name] == 1)
 
 
 def _links(stmt: ast.stmt) -> Iterator[Link]:
-    """The tests and suites of an if with its elifs; the else has no test."""
+    """Yield the tests and suites of an `if` with its `elif`s; the `else` has no test."""
     while isinstance(stmt, ast.If):
         yield stmt.test, stmt.body
         if len(stmt.orelse) != 1 or not isinstance(stmt.orelse[0], ast.If):
@@ -65,7 +65,7 @@ def _links(stmt: ast.stmt) -> Iterator[Link]:
 
 
 def _classes(test: ast.expr | None, module: str) -> tuple[str, ...]:
-    """The classes of `isinstance(module, …)`; () for any other test."""
+    """Return the classes of `isinstance(module, …)`; () for any other test."""
     match test:
         case ast.Call(func=ast.Name("isinstance"), args=[ast.Name(name), of], keywords=[]) if name == module:
             several = of.elts if isinstance(of, ast.Tuple) else [of]
@@ -74,8 +74,8 @@ def _classes(test: ast.expr | None, module: str) -> tuple[str, ...]:
     return ()
 
 
-def _left(suite: list[ast.stmt], module: str) -> str:
-    """What the suite leaves in the module's weight: what its one fill does; empty where that isn't sure."""
+def _filled_with(suite: list[ast.stmt], module: str) -> str:
+    """Return what a suite fills the module's weight with; empty if that isn't sure."""
     weighed = [stmt for stmt in suite if any(map(partial(_is_weight, module=module), ast.walk(stmt)))]
     others = (stmt for stmt in suite if stmt not in weighed)
     call = weighed[0].value if len(weighed) == 1 and isinstance(weighed[0], ast.Expr) else None
@@ -89,7 +89,7 @@ def _left(suite: list[ast.stmt], module: str) -> str:
 
 
 def _fills(name: str, call: ast.Call, args: list[ast.expr]) -> str:
-    """What the call fills with; empty where a number isn't written out, or may be unpacked."""
+    """Return what a call fills with; empty if a number isn't written out, or arguments may be unpacked."""
     if any(keyword.arg is None for keyword in call.keywords):
         return ""
     named = {keyword.arg: keyword.value for keyword in call.keywords}
@@ -105,7 +105,7 @@ def _is_weight(node: ast.AST, module: str) -> bool:
 
 
 def _is_filled(node: ast.expr, module: str) -> bool:
-    """`module.weight` or `module.weight.data`."""
+    """Return whether a node is `module.weight` or `module.weight.data`."""
     data = isinstance(node, ast.Attribute) and node.attr == "data"
     return _is_weight(node.value if data and isinstance(node, ast.Attribute) else node, module)
 
@@ -119,7 +119,7 @@ def _mentions(stmt: ast.stmt, module: str) -> bool:
 
 
 def _is_handed_on(stmt: ast.stmt, module: str) -> bool:
-    """The module itself is given to a call, or a method of it is called: its weight may be filled there."""
+    """Return whether the module is passed to a call, or a method of it is called, which may fill its weight."""
     below = [child for node in ast.walk(stmt) for child in ast.iter_child_nodes(node)]
     held = {id(node.value) for node in below if isinstance(node, ast.Attribute)}
     called = {

@@ -1,4 +1,4 @@
-"""A norm on one line: as a sentence for people, and as the spine, its computation in the order of the code."""
+"""Describe a norm on one line: as a sentence, and as the spine, its computation in the order of the code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from normlint.evaluate.truth import describe
 from normlint.norm.norm import HALF, Computation, Count, Eps, Gain
 
 _PLACE = re.compile(r"@\d+")
-_ROOTS = ("norm", "std")  # which hold one
+_ROOTS = ("norm", "std")  # steps that take a root
 _INTERNAL = re.compile(r"\b(?:Mono|Product|Tup|Factor|Stat|Shape|Opaque|Constant)\(")
 _KINDS = {"rms": "RMSNorm", "layer": "LayerNorm", "l2": "L2 norm"}
 _ROOTED = {
@@ -26,7 +26,7 @@ _SHOWN = ("sqrt", "rsqrt", "recip", "pow", "eps", "unknown", *_ROOTS)
 
 
 def sentence(c: Computation) -> str:
-    """A norm in words, with mistakes in capitals: `RMSNorm over the last axis, eps 1e-6 under the root, …`."""
+    """Return a norm in words, with mistakes in capitals: `RMSNorm over the last axis, eps 1e-6 under the root, …`."""
     return f"{_KINDS.get(c.kind, c.kind)} {', '.join(_clauses(c))}"
 
 
@@ -87,7 +87,7 @@ def _eps(c: Computation, e: Eps) -> str:
 
 
 def spine(c: Computation) -> str:
-    """A norm in code order: `mean[-1] keepdim | eps → sqrt → recip → input(x) → scale(weight)`."""
+    """Return a norm in code order: `mean[-1] keepdim | eps → sqrt → recip → input(x) → scale(weight)`."""
     steps = ["sqrt" if s.op in _ROOTS else s.op for s in c.trail if s.op in _SHOWN]
     steps += [s.op for s in c.trail if s.op in ("detach", "item")]
     steps.append(f"input({_input(c.input)})")
@@ -104,7 +104,7 @@ def _offset(g: Gain) -> str:
 
 
 def _plain_mean(c: Computation, n: Count) -> bool:
-    """A sum divided by its count reads as a mean."""
+    """Return whether a count divides a sum, which then reads as a mean."""
     return c.statistic.reduce == "sum" and n.of_features is not False
 
 
@@ -134,14 +134,14 @@ def _input(mono: Mono) -> str:
 
 
 def _shown(words: str, most: int = 30) -> str:
-    """The beginning of what may be long, or hold internals, with its brackets closed."""
+    """Shorten text that is long or has internals in it, and close its brackets."""
     internal = _INTERNAL.search(words)
     cut = words[: min(most, internal.start() if internal else most)]
     return cut if len(cut) == len(words) else f"{cut}…{')' * (cut.count('(') - cut.count(')'))}"
 
 
 def _words(mono: Mono) -> str:
-    """Without the places that tell one opaque value from another."""
+    """Return the words for a product, without the offsets that distinguish opaque values."""
     return _PLACE.sub("", describe(mono))
 
 

@@ -19,7 +19,7 @@ from normlint.text.pieces import Piece
 _BASES: Final = re.compile(r"class[ \t]+\w+\(([^)]*)\)")
 _BARE: Final = re.compile(r"(?<![\w.])\w+")
 _DERIVED: Final = re.compile(r"^[ \t]*class[ \t]+\w+\((.*)", re.MULTILINE)
-_MANY: Final = 300  # lookups in one text, from which on an index of all its words is cheaper
+_MANY: Final = 300  # lookups in one text after which an index of all its words is cheaper
 _WORD: Final = re.compile(r"\w+")
 _TAIL: Final = re.compile(r"\n[ \t]+@\w[^@]*\Z")
 
@@ -92,7 +92,7 @@ class Unit(NamedTuple):
 
     @property
     def qualname(self) -> str:
-        """The function's name, with the class's name before it."""
+        """Return the function's name, with the class's name before it."""
         return f"{self.piece.names[0]}.{self.name}" if self.piece.kind == "class" else self.name
 
 

@@ -1,7 +1,7 @@
-"""How the rest of a unit calls a class: with tensors of which rank, and which of its numbers is their last length.
+"""Find how the rest of a unit calls a class: the rank of the tensors, and the number that is their last length.
 
-A norm along axis 1 is right for (B, D) and wrong for (B, L, D); often only its callers tell. They are run for norms
-that hang on it, once and straight through, with the examples (`>>>`) of docstrings among them.
+A norm along axis 1 is right for (B, D) and wrong for (B, L, D), and often only its callers tell which it is. For norms
+that depend on it, the callers are run once, on one path, and so are the examples (`>>>`) in docstrings.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from normlint.norm.norm import Computation, Norm
 from normlint.text.pieces import WORD
 
 _EXAMPLE: Final = re.compile(r"^[ \t]*(?:>>>|\.\.\.) ?(.*\S)[ \t]*$", re.MULTILINE)
-_MOST: Final = 24  # functions and classes that are run,
-_ENOUGH: Final = 20_000  # and expressions evaluated in them
-_BEFORE: Final = 16  # loose statements before the first one that names the class,
-_AFTER: Final = 48  # and from it on, that are run
-_LEAST: Final = 3  # axes that a tensor has which tell anything
+_MOST: Final = 24  # most functions and classes that are run
+_ENOUGH: Final = 20_000  # expressions evaluated in them after which no more are run
+_BEFORE: Final = 16  # top-level statements that are run before the first that names a class
+_AFTER: Final = 48  # and from that one on
+_LEAST: Final = 3  # fewest axes of a tensor that tell anything
 
 
 def asking(found: Iterable[Norm]) -> frozenset[str]:
-    """The classes of norms whose axes mean one thing or another with the rank of what comes in."""
+    """Return the classes with norms whose axes depend on the rank of the input."""
     return frozenset(norm.owner.name for norm in found if norm.owner.method and any(map(_is_open, norm.computations)))
 
 
@@ -43,7 +43,7 @@ def _is_open(c: Computation) -> bool:
 
 
 def uses_of(text: str, names: AbstractSet[str]) -> Uses:
-    """How classes of the text are called in it."""
+    """Return how classes of the text are called in it."""
     found: dict[str, list[Use]] = {}
     for name, use in _seen(Module(text + _examples(text, names)), names):
         found.setdefault(name, []).append(use)
@@ -51,14 +51,14 @@ def uses_of(text: str, names: AbstractSet[str]) -> Uses:
 
 
 def with_uses(module: Module, found: tuple[Norm, ...]) -> tuple[Norm, ...]:
-    """The norms of a whole unit, as their callers have it where they hang on that."""
+    """Return the norms of a whole unit, read again with what their callers tell if they depend on it."""
     asked = asking(found)
     module.uses = uses_of(module.text, asked) if asked else ()
     return norms(module) if module.uses else found
 
 
 def _examples(text: str, names: AbstractSet[str]) -> str:
-    """The examples as a function of their own, unless none of them names a class that is asked for."""
+    """Return the examples as a function of its own; empty if none of them names one of these classes."""
     lines = _EXAMPLE.findall(text) if ">>>" in text else []
     if not any(name in line for line in lines for name in names):
         return ""
@@ -66,7 +66,7 @@ def _examples(text: str, names: AbstractSet[str]) -> str:
 
 
 def _seen(module: Module, names: AbstractSet[str]) -> Iterator[tuple[str, Use]]:
-    """Every call with a tensor of which something is known."""
+    """Yield every call of these classes with a tensor, and what is known of the tensor."""
     for entry in _callers(module, names):
         run = Run(module, entry, {})
         run.path()
@@ -99,7 +99,7 @@ def _callers(module: Module, names: AbstractSet[str]) -> Iterator[Entry]:
 
 
 def _agreed(uses: list[Use]) -> Use | None:
-    """What holds of all calls that tell anything."""
+    """Return what holds of all calls that tell anything; None if the rank may be less than 3."""
     telling = [use for use in uses if use.least >= _LEAST or use.rank is not None]
     ranks, wide = {use.rank for use in telling}, {use.wide for use in telling}
     least = min((use.least for use in telling), default=0)

@@ -1,6 +1,6 @@
-"""How a module calls the norms that it owns: what goes in, and what is made of what comes out.
+"""Follow how a module calls the norms that it owns: with what, and what their results are used for.
 
-A function is read statement by statement, as far as names are given one value after the other.
+Statements are read in order, as long as each name is assigned one value after the other.
 """
 
 from __future__ import annotations
@@ -11,38 +11,37 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from normlint.norm.makes import Function, Makes, Owner, arguments, dotted, statements, stored
+from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, dotted, statements, stored
 
-_CONSTRUCTOR: Final = "__init__"
-_MOST: Final = 400  # statements of a function that is read
+_MOST: Final = 400  # statements; longer functions aren't read
 _BODIES: Final = ("body", "orelse", "finalbody")
 
 
 class Value(NamedTuple):
-    """An expression, and what names stand for in it."""
+    """An expression with the values of the names in it."""
 
     node: ast.expr
     values: Values
 
 
 Values = Mapping[str, Value]
-Step = tuple[ast.stmt, Values, "ast.stmt | None"]  # a statement, what names stand for in it, and the one before it
+Step = tuple[ast.stmt, Values, "ast.stmt | None"]  # a statement, the values of names in it, and the statement before it
 
 
 class Module:
-    """A class, what it owns, and the steps of its functions that are looked at."""
+    """A class with what it owns and the statements of the functions that are looked at."""
 
     def __init__(self, owner: Owner, looked: tuple[Function, ...]) -> None:
         self.owner = owner
         short = [f for f in looked if len(statements(f)) <= _MOST]
-        self.functions = {f: tuple(_steps(f.body, {})) for f in short if f.name != _CONSTRUCTOR}
+        self.functions = {f: tuple(_steps(f.body, {})) for f in short if f.name != "__init__"}
 
     @cached_property
     def owned(self) -> dict[str, ast.Call]:
-        """What `__init__` calls for each attribute; of a sequence, what comes last in it."""
+        """Return the call that `__init__` sets each attribute to; of a Sequential, the last call in it."""
         found: dict[str, ast.Call] = {}
-        for function in self.owner.functions:
-            for name, value in stored(function) if function.name == _CONSTRUCTOR else ():
+        for function in constructors(self.owner.functions):
+            for name, value in stored(function):
                 last = value.body if isinstance(value, ast.IfExp) else value
                 while isinstance(last, ast.Call) and called_last(last) == "Sequential" and last.args:
                     last = last.args[-1]
@@ -52,28 +51,27 @@ class Module:
 
     @cached_property
     def divided(self) -> dict[str, ast.expr]:
-        """The attributes that are set to a quotient of something, and what is divided."""
-        init = [function for function in self.owner.functions if function.name == _CONSTRUCTOR]
-        several = [(name, value) for function in init for name, value in stored(function)]
+        """Return the attributes that are set once, to a floor division, with the expression that is divided."""
+        several = [pair for function in constructors(self.owner.functions) for pair in stored(function)]
         divided = {n: v.left for n, v in several if isinstance(v, ast.BinOp) and isinstance(v.op, ast.FloorDiv)}
         names = [name for name, _ in several]
         return {name: whole for name, whole in divided.items() if names.count(name) == 1}
 
     def written(self, name: str) -> int:
-        """How often the class has a name, wherever it stands."""
+        """Return how often a name occurs in the class's text."""
         return len(re.findall(rf"\b{name}\b", self.owner.text[slice(*self.owner.piece.span)]))
 
     def calls(self, node: ast.AST | None, kind: str) -> str:
-        """The attribute that is called, if it is one of this kind: `self.norm` of a Norm; else empty."""
+        """Return the attribute that a node calls if a class of this kind makes it (`norm` of a Norm); else empty."""
         name = dotted(node.func) if isinstance(node, ast.Call) else ""
         made = self.owned.get(name.removeprefix("self.")) if name.startswith("self.") else None
         return name.removeprefix("self.") if made is not None and kind in called_last(made) else ""
 
 
 class Called(NamedTuple):
-    """A call of an attribute of `self` with an argument, in a statement that holds no others."""
+    """A call of an attribute of `self` with arguments, in a statement that contains no other statements."""
 
-    name: str  # of the attribute
+    name: str  # the attribute
     node: ast.Call
     values: Values
     last: ast.stmt | None  # the statement before the call's
@@ -98,18 +96,18 @@ class Read(NamedTuple):
 
     @property
     def qualname(self) -> str:
-        """The function's name, behind that of its class."""
+        """Return the name of the function with that of its class."""
         return f"{self.module.owner.name}.{self.function.name}"
 
     @property
     def parameters(self) -> frozenset[str]:
-        """What it is given, by name."""
+        """Return the names of the function's parameters."""
         return frozenset(argument.arg for argument in arguments(self.function))
 
 
 @lru_cache(maxsize=1)  # several rules ask for them in turn
 def functions(makes: Makes) -> tuple[Read, ...]:
-    """The functions that hold a call marked by the prefilter, each with its module and its statements."""
+    """Return the functions that hold a call marked by the prefilter, with their modules, statements and calls."""
     modules = (Module(owner, looked) for owner, looked in makes.wired)
     read = ((module, function, steps) for module in modules for function, steps in module.functions.items())
     return tuple(Read(*one, tuple(_calls(one[2]))) for one in read)
@@ -137,7 +135,7 @@ def _steps(body: Iterable[ast.stmt], values: Values) -> Iterator[Step]:
 
 
 def traced(node: ast.expr, values: Values) -> ast.expr:
-    """What a name stands for."""
+    """Return the expression that a name stands for; any other expression is returned itself."""
     value = Value(node, values)
     while isinstance(value.node, ast.Name) and value.node.id in value.values:
         value = value.values[value.node.id]
@@ -145,7 +143,7 @@ def traced(node: ast.expr, values: Values) -> ast.expr:
 
 
 def made_of(node: ast.expr, values: Values) -> Iterator[Value]:
-    """The expression, its subexpressions, and the same for the values of the names in it."""
+    """Yield the expression, its subexpressions, and the same for the values of the names in it."""
     waiting, seen = [Value(node, values)], {node}
     while waiting:
         value = waiting.pop()
@@ -159,10 +157,10 @@ def made_of(node: ast.expr, values: Values) -> Iterator[Value]:
 
 
 def called_last(node: ast.Call) -> str:
-    """The last word of what is called."""
+    """Return the last part of the called name, such as `LayerNorm` in `nn.LayerNorm(d)`."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """The names in a statement or an expression."""
+    """Return the names in a statement or an expression."""
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

@@ -1,4 +1,4 @@
-"""The rules: a recognised norm in, findings out."""
+"""Apply the rules to the norms of a text, and return the findings."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, modu
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What one unit of Python holds: every finding of every rule, and every norm, each in the order of the text.
+    """The findings and norms of one unit of Python, each in the order of the text.
 
-    A norm's number is its place in `norms`; one that is a `helper` there has been judged in its callers.
-    `unread`: what is too large to be read, by name, and where it is.
+    A finding refers to a norm by its index in `norms`; a norm that is a `helper` there has been judged in its callers.
+    `unread`: the names and places of what is too large to be read.
     """
 
     findings: tuple[Finding, ...]
@@ -51,7 +51,7 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the rules say of one unit: findings and the repairs they offer, by place and code; norms, and the judged."""
+    """The findings of one unit and the repairs that rules offer, by place and code; all norms, and the judged ones."""
 
     findings: dict[FindingKey, Finding]
     repairs: dict[FindingKey, list[Repair | None]]
@@ -63,10 +63,10 @@ Offer = Callable[["Module", Judged], dict[FindingKey, Finding]]  # findings with
 
 
 def analyse(text: str, *, snippet: bool = False, offer: Offer | None = None) -> Analysis:
-    """Read one unit of Python: all rules, also those off by default (the engine selects).
+    """Apply all rules to one unit of Python that parses, also those off by default (the engine selects).
 
-    `snippet`: names may be bound elsewhere (a notebook, a Markdown block). The text parses. `offer`: makes fixes of the
-    repairs that rules offer; `normlint.fixes.analyse` does.
+    `snippet`: names may be bound elsewhere (a notebook, a Markdown block). `offer`: makes fixes of the repairs that
+    rules offer; `normlint.fixes.analyse` passes it.
     """
     from normlint.evaluate.module import Module
 
@@ -79,14 +79,14 @@ def analyse(text: str, *, snippet: bool = False, offer: Offer | None = None) -> 
 
 
 def in_use(findings: tuple[Finding, ...], text: str) -> tuple[Finding, ...]:
-    """Those that matter where the text runs: one that makes doubles torch's default has no halves."""
+    """Drop the findings that need halves if the text sets torch's default dtype to doubles."""
     chosen = _DEFAULT.findall(text) if "set_default_" in text else []
     doubles = bool(chosen) and all("double" in one.lower() or "float64" in one for one in chosen)
     return tuple(one for one in findings if not one.dtypes) if doubles else findings
 
 
 def analysed(module: Module, offer: Offer | None = None, *, whole: bool = False) -> Analysis:
-    """The same for a unit, or a part of one, that has been taken apart."""
+    """Apply all rules to a parsed unit, or to a part of one."""
     from normlint.norm.kept import norms
     from normlint.norm.uses import with_uses
 
@@ -121,7 +121,7 @@ def _key(norm: Norm) -> tuple[str, Span, Span]:
 
 
 def _judged(found: tuple[Norm, ...]) -> Iterator[Norm]:
-    """All but the helpers whose callers were followed: these know what comes in and what is done with the result."""
+    """Yield all norms but helpers whose callers were read, which show the input and what becomes of the result."""
     places = {c.statistic.span for norm in found if not norm.helper for c in norm.computations}
     for norm in found:
         if not norm.helper or not any(c.statistic.span in places for c in norm.computations):
@@ -129,7 +129,7 @@ def _judged(found: tuple[Norm, ...]) -> Iterator[Norm]:
 
 
 def _judge(norm: Norm) -> Iterator[tuple[Finding, Repair | None]]:
-    """Every rule on one norm; an echo of another rule's finding is left out."""
+    """Yield the findings of every rule on one norm; a rule that another one's finding explains is left out."""
     problems: dict[str, list[Problem]] = {}
     for code, r in RULES.items():
         seen = norm.as_read(r.about) if r.check else None

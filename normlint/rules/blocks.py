@@ -1,4 +1,4 @@
-"""A unit analysed block by block: the findings and norms of `analyse`, without fixes."""
+"""Analyse a unit block by block: return the findings and norms of `analyse`, without fixes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from normlint.text.pieces import with_line_feeds
 
 @dataclass(frozen=True, slots=True)
 class LightNorm:
-    """A norm as it is listed: what it is called, how it reads, and where it is."""
+    """A norm as it is listed: its name, its description and its place."""
 
     kind: str
     qualname: str
@@ -34,21 +34,21 @@ class LightNorm:
 
 @dataclass(frozen=True, slots=True)
 class LightAnalysis:
-    """Findings and norms of one unit, each in the order of the text. A norm's number is its place in `norms`."""
+    """The findings and norms of one unit, each in the order of the text; findings refer to norms by index."""
 
     findings: tuple[Finding, ...]
     norms: tuple[LightNorm | Norm, ...]
     unread: tuple[tuple[str, Span], ...] = ()
-    asks: frozenset[str] = frozenset()  # classes whose callers would tell more
+    asks: frozenset[str] = frozenset()  # classes whose callers tell the rank of the input
     idle: frozenset[str] = frozenset()  # attributes that nothing reads here, and their classes
     blamed: frozenset[int] = frozenset()  # norms with findings in other files
 
 
 def analyse_blocks(text: str, *, snippet: bool = False, whole: bool = False, own: int | None = None) -> LightAnalysis:
-    """The findings of all rules, and the norms. SyntaxError: a statement that may hold a norm can't be read.
+    """Return the findings of all rules, and the norms; SyntaxError if a statement that may hold a norm can't be read.
 
-    `whole`: all that was read of a norm, for those who run it, and not only what is listed. `own`: where what is
-    borrowed from other files begins.
+    `whole`: keep all that was read of a norm, for running it, and not only what is listed. `own`: the offset at which
+    text borrowed from other files begins.
     """
     norms: list[LightNorm | Norm] = []
     findings: list[Finding] = []
@@ -91,7 +91,7 @@ def _of_block(
     uses: Uses,
     read: frozenset[str],
 ) -> LightAnalysis:
-    """The analysis of one block, which doesn't depend on where it is in the text."""
+    """Analyse one block; the result doesn't depend on where the block is in the text."""
     if too_deep(text):
         raise RecursionError
     module = Module(text, snippet, reinitialised, begin, uses=uses, read=read)
@@ -104,7 +104,7 @@ def _of_block(
 
 
 def _idle(norm: Norm, text: str) -> Iterator[str]:
-    """The attributes of its class that nothing in the block reads, and the class."""
+    """Yield the norm's class and its attributes that nothing in the block reads, if there are any."""
     spans = [norm.owner.unused_groups] if norm.owner.unused_groups else []
     names = [p.name for p in norm.owner.unused_params] + [text[slice(*s)].rpartition(".")[2] for s in spans]
     yield from (norm.owner.name, *names) if names else ()

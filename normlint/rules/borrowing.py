@@ -1,4 +1,4 @@
-"""What was found in a text together with what it borrows from other files: the text's own share of it."""
+"""Separate a text's own findings and norms from those of what it borrows from other files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from normlint.rules import Analysis
 from normlint.rules.blocks import LightAnalysis, LightNorm
 from normlint.text.finding import Finding, Span
 
-_WRITTEN: Final = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?=[.(])")  # names that something is called or taken from
+_WRITTEN: Final = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?=[.(])")  # names that are called, or whose attributes are read
 _BUILTIN: Final = dir(builtins)
 
 
 def own_part(found: Analysis | LightAnalysis, text: str) -> Analysis | LightAnalysis:
-    """The findings that stand in the text itself, and its norms, of which more may stand elsewhere."""
+    """Return the findings in the text itself, and its norms, whose formula may be borrowed."""
     homes = sorted((home, number) for number, norm in enumerate(found.norms) for home in _homes(norm, text))
     place: dict[int, list[int]] = {}
     for at, (_, number) in enumerate(homes):
@@ -38,7 +38,7 @@ def _placed(one: Finding, place: dict[int, list[int]]) -> tuple[int, ...]:
 
 
 def _fixable_here(one: Finding, text: str) -> Finding:
-    """Without a fix that changes another file, or writes a name that only another file has."""
+    """Remove a fix that changes another file, or writes a name that only another file has."""
     edits = one.fix.edits if one.fix is not None else ()
     written = {name for edit in edits for name in _WRITTEN.findall(edit.text)}
     here = all(edit.span.end <= len(text) for edit in edits) and (not written or written <= _names(text))
@@ -47,7 +47,7 @@ def _fixable_here(one: Finding, text: str) -> Finding:
 
 @lru_cache(maxsize=4)
 def _names(text: str) -> frozenset[str]:
-    """Every name that a text gives a value to, imports or uses."""
+    """Return every name that a text assigns, imports or uses."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -58,7 +58,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _homes(norm: Norm | LightNorm, text: str) -> list[Span]:
-    """Where a norm stands; one whose formula is borrowed wherever that is called, or where its class begins."""
+    """Return where a norm is in the text; for a borrowed formula, its callers, or else the name of its class."""
     if norm.span.start < len(text):
         return [norm.span]
     head = re.search(rf"^class[ \t]+({norm.qualname.partition('.')[0]})\b", text, re.MULTILINE)

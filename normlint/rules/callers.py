@@ -30,16 +30,16 @@ from normlint.text.frozen import dataclass
 from normlint.text.pieces import with_line_feeds
 
 makings = Fixes("makings")
-_LEAST, _MOST = 1e-12, 1e-3  # what an eps of a norm is
-_CLOSE: Final = 1e-3  # a share, within which two eps are one
+_LEAST, _MOST = 1e-12, 1e-3  # the range of an eps of a norm
+_CLOSE: Final = 1e-3  # two eps with a relative difference below this are the same
 _READ_ALL: Final = ("locals", "vars", "save_hyperparameters")  # these read every parameter of the function
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What the rules say of a text's constructions and calls, each with its repair.
+    """The findings on a text's constructions and calls, each with its repair.
 
-    `asked`: the other files that this hangs on, by path, with the digests of what they held.
+    `asked`: path → digest of each other file that the findings depend on.
     """
 
     found: tuple[tuple[Finding, Repair | None], ...] = ()
@@ -47,7 +47,7 @@ class Called:
 
 
 def called(text: str, path: str = "", wanted: Callable[[str], bool] = bool) -> Called:
-    """What the rules whose codes are wanted say of a unit of Python; `path`: where it lies in its package."""
+    """Apply the rules whose codes are wanted to the constructions and calls in a unit; `path`: that of its file."""
     makes = Makes(with_line_feeds(text), os.path.abspath(path) if path else "")
     found: dict[tuple[object, str], tuple[Finding, Repair | None]] = {}
     for code, one in RULES.items():
@@ -188,9 +188,9 @@ def _problem(made: Made, eps: Eps, source: str, why: str, evidence: Span | None 
 
 
 def _ignored(function: Function, text: str) -> str:
-    """A parameter for eps of a function that makes norms, which nothing reads; empty for none.
+    """Return the eps parameter of a function that makes norms, if nothing reads it; empty if there is none.
 
-    A method takes what others of its name take.
+    Methods other than `__init__` are left out, since they share their parameters with others of their name.
     """
     given, every = defaults(function), arguments(function)
     shared = function.name != "__init__" and any(a.arg in ("self", "cls") for a in every[:1])
@@ -216,7 +216,7 @@ def _same(value: float, eps: Eps) -> bool:
 
 
 def _given_beside(makes: Makes, made: Made) -> tuple[Configured, Made] | None:
-    """The configured eps that a norm of the same owner gets, or several made beside its owner; and the first one."""
+    """Return the configured eps that the owner's other norms are given, and the first of these; None if none are."""
     several = list(makes.beside(made))
     configured = makes.configured(made) if several else ()
     return next(((c, norms[0]) for c in configured for norms in several if all(_gets(m, c) for m in norms)), None)

@@ -69,7 +69,7 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
 
 
 def _divided_again(c: Computation) -> Fraction:
-    """The power of an axis length by which a mean is wrong, whichever axis that is."""
+    """Return the power of an axis's length by which a mean is wrong, whichever axis that is."""
     inside = [n for n in c.counts if n.inside]
     if len(inside) != len(c.counts) or not all(n.length for n in inside):
         return Fraction(0)
@@ -77,13 +77,13 @@ def _divided_again(c: Computation) -> Fraction:
 
 
 def _foreign(c: Computation) -> bool:
-    """Does the length of another axis remain in the result?"""
+    """Return whether the length of another axis remains in the result."""
     others = [n for n in c.counts if n.of_features is False]
     return any(sum(n.power for n in others if n.text == text) for text in {n.text for n in others})
 
 
 def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> str:
-    """What is wrong with the count, or "". A bare L2 norm times d^−1/2 is attention's scale."""
+    """Return the message on a wrong count; empty if it is right, as a bare L2 norm times d^−1/2 (attention) is."""
     deviation = any(c.centred) and (norm.owner.intent == "layer" or (norm.owner.intent == "norm" and c.explicit_square))
     meant = norm.owner.intent == "rms" or deviation  # the length of what is centred is a length
     learned = bool(c.gains) and c.placing.along_gain is not False and norm.owner.intent not in ("l2", "other")
@@ -106,7 +106,7 @@ def _miscounted(norm: Norm, c: Computation, power: Fraction, foreign: bool) -> s
 
 
 def _scaled_elsewhere(c: Computation) -> bool:
-    """√D may follow: in a `scale` whose value the text doesn't have, or where an L2 norm isn't returned or scaled."""
+    """Return whether √D may follow elsewhere: in a `scale` of unknown value, or after an L2 norm that is no result."""
     if not (c.explicit_square or c.returned or c.gains):
         return True
     return any(g.param.role == "unknown" and is_scale(g.param.name) for g in c.gains)

@@ -90,7 +90,10 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
 
 
 def _misplaced(c: Computation, e: Eps) -> str:
-    """Where eps stands, and what comes of it: torch masks the gradient of `std` at 0, and not that of a square root."""
+    """Return where eps is added and what comes of it.
+
+    Torch masks the gradient of `std` at 0, but not that of a square root.
+    """
     if e.power < 0:
         return "eps is added to the inverse root: a zero row gives NaN"
     cut = any(s.op in ("detach", "item") for s in c.trail) or not c.grad
@@ -202,7 +205,7 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
 
 
 def _written_out(c: Computation) -> bool:
-    """Is the eps a literal number in the formula?"""
+    """Return whether the eps is a literal number in the formula."""
     return bool(c.eps) and all(e.written for e in c.eps)
 
 

@@ -14,7 +14,7 @@ from normlint.norm.wiring import functions, traced
 from normlint.rules.registry import Problem, calls_rule
 from normlint.text.finding import REVIEW
 
-_SIZES = 2  # of a linear layer
+_SIZES = 2  # a linear layer's first arguments
 _NORMS = ("LayerNorm", "RMSNorm")
 Sizes = list[tuple[str, ast.expr]]  # names with the values that they are given
 
@@ -87,7 +87,7 @@ def size_of_input(makes: Makes) -> Iterator[Problem]:
 
 
 def _own(owner: Owner) -> dict[str, ast.expr]:
-    """The attributes that are set once, and to what; of a module that may be left out, the module."""
+    """Return the attributes that are set once, with their values; for a module that may be left out, the module."""
     times = Counter(name for name, _ in owner.stored)
     return {name: _alone(value) for name, value in owner.stored if times[name] == 1}
 
@@ -99,7 +99,7 @@ def _alone(value: ast.expr) -> ast.expr:
 
 
 def _called(own: dict[str, ast.expr], node: ast.expr | ast.AST | None) -> ast.Call | None:
-    """How the module is made that is called."""
+    """Return the call that makes the module that a node calls; None if that isn't known."""
     name = dotted(node.func) if isinstance(node, ast.Call) else ""
     made = own.get(name.removeprefix("self.")) if name.startswith("self.") else None
     return made if isinstance(made, ast.Call) else None
@@ -116,18 +116,18 @@ def _is_for_input(makes: Makes, owner: Owner, norm: ast.Call, linear: ast.Call) 
     if not ast.dump(norm.args[0]) == ast.dump(into) != ast.dump(out):
         return False
     sizes = _assigned(owner)
-    return _hangs_on(sizes, into).isdisjoint(_hangs_on(sizes, out))
+    return _depends_on(sizes, into).isdisjoint(_depends_on(sizes, out))
 
 
 def _assigned(owner: Owner) -> Sizes:
-    """What is assigned to names and attributes, in place, too."""
+    """Return what is assigned to names and attributes, in place, too."""
     stmts = [n for f in owner.functions for n in statements(f) if isinstance(n, ast.Assign | ast.AugAssign)]
     whole = [(stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target], stmt.value) for stmt in stmts]
     return [(name, value) for targets, value in whole for target in targets for name in _names(target)]
 
 
-def _hangs_on(given: Sizes, size: ast.expr) -> set[str]:
-    """The names and attributes that a size is computed from; one that has a default stands for itself."""
+def _depends_on(given: Sizes, size: ast.expr) -> set[str]:
+    """Return the names and attributes that a size is computed from; one with a default stands for itself."""
     found, waiting = set[str](), [size]
     while waiting:
         for name in _names(waiting.pop()) - found:
@@ -183,7 +183,7 @@ def setting_of_owner(makes: Makes) -> Iterator[Problem]:
 
 
 def _ungrouped(makes: Makes, own: dict[str, ast.expr], function: Function) -> Iterator[tuple[ast.expr, str]]:
-    """The norms that take groups and are given none, or parts of a size by the count of all."""
+    """Yield the norms that are given no groups, or parts of a size divided by the count of all devices."""
     held = next((name for name in own if is_grouping(name)), "")
     values = [value for _, value in stored(function) if held and value in own.values()]
     for call in (v for v in values if isinstance(v, ast.Call) and "Norm" in dotted(v.func)):
@@ -197,14 +197,14 @@ def _ungrouped(makes: Makes, own: dict[str, ast.expr], function: Function) -> It
 
 
 def _given(call: ast.Call, taken: list[str], name: str) -> ast.expr | None:
-    """What a call passes for a parameter."""
+    """Return what a call passes for a parameter; None if nothing."""
     at = taken.index(name)
     named = (keyword.value for keyword in call.keywords if keyword.arg == name)
     return call.args[at] if at < len(call.args) else next(named, None)
 
 
 def _also_divided(own: dict[str, ast.expr], given: ast.expr) -> str:
-    """`self.a // b`, where `self.a` is a part by a count, and another attribute such a part of b: that attribute."""
+    """Return the attribute that is `b // n` if `self.a // b` is given and `self.a` is divided by n, too; else empty."""
     match = re.fullmatch(r"self\.(\w+) // (\w+)", ast.unparse(given))
     counts = re.findall(r"// ([\w.]+)", ast.unparse(own[match[1]])) if match and match[1] in own else []
     parts = [f"{match[2]} // {count}" for count in counts if match]

@@ -18,12 +18,12 @@ formula = Fixes("formula")
 roots = Fixes("roots")
 gains = Fixes("gains")
 
-_CENTRED = ("layer", "rms")  # by their names; else x / sqrt(var), without a bias, may be meant
+_CENTRED = ("layer", "rms")  # intents for which x / sqrt(var) without a bias can't be meant
 _ROOTS = ("sqrt", "rsqrt", "recip", "pow", "std", "norm", "square")
 
 
 def _last_power(c: Computation) -> Span:
-    """The last root or division of the statistic."""
+    """Return the place of the last root or division of the statistic."""
     steps = [s for s in c.trail if s.op in _ROOTS]
     return steps[-1].span if steps else c.statistic.span
 
@@ -154,7 +154,7 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
 
 
 def _is_affine(c: Computation) -> bool:
-    """A bias follows, and nothing else of the data: x · sigmoid(x) / std + bias is an activation."""
+    """Return whether a bias is added, and no other factor is data: x · sigmoid(x) / std + bias is an activation."""
     return c.shift is not None and not any(map(bears_data, c.others))
 
 
@@ -252,7 +252,7 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
 
 
 def _asked_for(norm: Norm, c: Computation) -> bool:
-    """Arguments that are called by their own names say so, and with these alone the other way the gradient flows."""
+    """Return whether arguments alone decide between this path and one on which the gradient flows."""
     free = (other for other in norm.computations if _detaching(other) is None)
     turned = ([name for name, so in c.tests if (name, not so) in other.tests] for other in free)
     return any(names and all(name.isidentifier() for name in names) for names in turned)

@@ -67,7 +67,7 @@ def hand_written_norm(norm: Norm) -> Iterator[Problem]:
 
 
 def _plain(c: Computation) -> bool:
-    """Right in every respect that torch's own norms fix."""
+    """Return whether a norm written by hand is right in all that torch's own norms fix."""
     inside = len(c.eps) == 1 and c.eps[0].power == 1 and c.eps[0].how == "add"
     by_hand = c.kind in ("rms", "layer") and not c.fused
     right = by_hand and c.power == -HALF and c.degree == 2 and c.centred[0] == c.centred[1]

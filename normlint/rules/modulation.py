@@ -14,8 +14,8 @@ from normlint.text.finding import REVIEW, Applicability
 
 makings = Fixes("makings")
 _OVER_LAST = {"LayerNorm", "RMSNorm"}  # others have channels behind the batch, and a vector for them new axes behind it
-_BEFORE_AFFINE = 2  # arguments of a norm of torch's
-_MADE_AND_CALLED = 2  # times that its name is written
+_BEFORE_AFFINE = 2  # arguments of torch's norms that precede elementwise_affine
+_MADE_AND_CALLED = 2  # how often the name of a norm is written that is called once
 
 
 @calls_rule("NRM703", name="modulation-along-batch", fix=Applicability.UNSAFE)
@@ -60,7 +60,7 @@ def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
 
 
 def _split_of_linear(read: Read, stmt: ast.stmt, values: Values) -> ast.Call | None:
-    """The chunk of what a linear layer makes of a batch, without an axis, into as many parts as its size has."""
+    """Return the chunk call that splits a linear layer's output for a batch into as many parts as its size has."""
     call = stmt.value if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Tuple) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "chunk":
         return None
@@ -78,7 +78,7 @@ def _split_of_linear(read: Read, stmt: ast.stmt, values: Values) -> ast.Call | N
 
 
 def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
-    """Whether it is a whole argument after functions of one argument, and no axis of it is asked for or looped over."""
+    """Return whether a whole argument goes through functions of one argument, and its rank is never asked for."""
     while isinstance(source, ast.Call) and len(source.args) == 1 and not source.keywords:
         source = traced(source.args[0], values)
     named = source.id if isinstance(source, ast.Name) else ""
@@ -97,7 +97,7 @@ def _modulates(read: Read, split: ast.stmt) -> bool:
 
 
 def _axes_before_new(node: ast.AST, parts: set[str]) -> float:
-    """How many axes of a part stand in front of a new one, as in `scale[:, None]` or `scale.unsqueeze(1)`; else 0."""
+    """Return how many axes of a part precede a new one, as in `scale[:, None]` or `scale.unsqueeze(1)`; else 0."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) and names_in(node.value) & parts:
         ahead = list(takewhile(lambda one: isinstance(one, ast.Slice), node.slice.elts))
         last = node.slice.elts[len(ahead) :][:1]
@@ -109,7 +109,7 @@ def _axes_before_new(node: ast.AST, parts: set[str]) -> float:
 
 
 def _scaled(module: Module, steps: tuple[Step, ...]) -> Iterator[tuple[ast.BinOp, str, ast.expr]]:
-    """The products of a norm's output, each with the norm's name and the other factor."""
+    """Yield the products of a norm's output, each with the norm's name and the other factor."""
     for stmt, values, _ in steps:
         for node in ast.walk(stmt):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
@@ -164,7 +164,7 @@ def affine_under_modulation(makes: Makes) -> Iterator[Problem]:
 
 
 def _parts(module: Module, stmt: ast.stmt, values: Values) -> set[str]:
-    """The names of several parts of what a linear layer with a bias gives, or of a sum with a parameter."""
+    """Return the names of parts unpacked from a linear layer with a bias, or from a sum with a parameter."""
     several = isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Tuple)
     if not several or not isinstance(stmt, ast.Assign) or not isinstance(stmt.value, ast.Call):
         return set()
@@ -176,7 +176,7 @@ def _parts(module: Module, stmt: ast.stmt, values: Values) -> set[str]:
 
 
 def _adds_parameter(module: Module, node: ast.expr) -> bool:
-    """`self.table[None] + c`: a condition that other blocks share, and a bias of this one's own."""
+    """Return whether a node adds a parameter, as `self.table[None] + c` does to a condition that blocks share."""
     sides = (node.left, node.right) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else ()
     held = [dotted(one.value if isinstance(one, ast.Subscript) else one).removeprefix("self.") for one in sides]
     return any(name in module.owned and called_last(module.owned[name]) == "Parameter" for name in held)
@@ -187,7 +187,7 @@ def _is_false(node: ast.expr) -> bool:
 
 
 def _in_its_place(read: Read, product: ast.BinOp, name: str, parts: set[str]) -> bool:
-    """A shift joins as well, where the norm has a bias, and nothing else calls the norm or reads its weights."""
+    """Return whether the scale can replace the norm's own: nothing else uses the norm, and a shift is added, too."""
     if read.module.written(name) != _MADE_AND_CALLED:
         return False
     return called_last(read.module.owned[name]) == "RMSNorm" or any(
@@ -205,7 +205,7 @@ def _adds_one(factor: ast.expr) -> bool:
 
 
 def _is_affine(made: ast.Call) -> bool:
-    """One of torch's norms with its weights, as far as is to be seen."""
+    """Return whether a call makes one of torch's norms with weights, as far as it shows."""
     last = dotted(made.func).rpartition(".")
     chosen = (
         len(made.args) > _BEFORE_AFFINE or not plain(made) or any(k.arg == "elementwise_affine" for k in made.keywords)

@@ -19,12 +19,12 @@ statements = Fixes("statements")
 
 
 def applied(norm: Norm) -> tuple[Gain, ...]:
-    """Each learned factor once; what another constructor's path has in its place is another one."""
+    """Return each learned factor once; those on paths of different constructors are different."""
     return tuple({(g.param.name, g.param.span): g for c in norm.computations for g in c.gains}.values())
 
 
 def shifts(norm: Norm) -> tuple[Param, ...]:
-    """Each bias that is added once."""
+    """Return each added bias once."""
     factors = (f.atom for c in norm.computations if c.shift is not None for f in c.shift.factors)
     return tuple({(p.name, p.span): p for p in factors if isinstance(p, Param)}.values())
 
@@ -152,7 +152,7 @@ def debug_print(norm: Norm) -> Iterator[Problem]:
 
 
 def _done(c: Computation) -> int:
-    """How many of upcast, gains and bias it has; a test that decides on one of them has another reason than a print."""
+    """Return how many of upcast, gains and bias a path has; a test that decides on one of them does more than print."""
     wide = c.fused or c.statistic.square.wide or not c.sees_half
     return len(c.gains) + (c.shift is not None) + wide
 
@@ -250,7 +250,7 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
 
 
 def _is_for_features(norm: Norm, gain: Param | None = None) -> bool:
-    """Whether a gain has a value for each feature, be it the caller's other choice or a buffer beside this one."""
+    """Return whether a gain has a value for each feature on some path, but for a buffer on other paths than `gain`."""
     paths = [[g.param for g in c.gains] for c in norm.computations]
     others = (p for path in paths for p in path if gain is None or gain in path or p.role != "buffer")
     return any(p.shape not in (None, (), (Mono(1.0),)) for p in others)
@@ -353,12 +353,12 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
 
 
 def _path_without(norm: Norm) -> Computation | None:
-    """A path that nobody chose, of a norm that is no step towards another."""
+    """Return a returned path of plain torch code that no setting selects; None if there is none."""
     paths = (c for c in norm.computations if c.returned and c.plain and not c.fused and norm.meant)
     return next((c for c in paths if not any(_is_choice(norm, words) for words, _ in c.tests)), None)
 
 
 def _is_choice(norm: Norm, words: str) -> bool:
-    """A test of an attribute or of an argument, but for training and which tensors there are."""
+    """Return whether a test is of an attribute or argument, other than training and whether a tensor is None."""
     first, plain = words.partition(".")[0], not words.endswith(" is None")
     return plain and set(words.split()) != {"self.training"} and (first == "self" or first in norm.owner.settings)

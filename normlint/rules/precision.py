@@ -32,7 +32,7 @@ def _squares_in_half(c: Computation) -> bool:
 
 
 def _of_complex(c: Computation) -> bool:
-    """The square of an absolute value: for real numbers nobody would take it."""
+    """Return whether an absolute value is squared, which is only useful for complex numbers."""
     return any(isinstance(f.atom, Abs) and f.power == 2 for f in c.statistic.inner.factors)
 
 
@@ -75,13 +75,13 @@ def missing_upcast(norm: Norm) -> Iterator[Problem]:
 
 
 def _promoted(c: Computation) -> bool:
-    """Is the statistic in fp32 only because another fp32 factor, such as a gate, promoted the input?"""
+    """Return whether the statistic is in fp32 only because another fp32 factor, such as a gate, promoted the input."""
     wide = any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in deep_steps(c.statistic.inner.factors))
     return c.statistic.square.wide and len(c.input.factors) > 1 and not wide
 
 
 def _overflow(c: Computation) -> str:
-    """What happens in half: `var` accumulates in fp32, so that only its result overflows."""
+    """Return what overflows in half; `var` accumulates in fp32, so that only its result does."""
     output = "0" if c.power < 0 else "inf"
     if c.statistic.spelled in ("var", "var_mean"):
         return f"takes the variance in the input's dtype: in fp16 inf from a spread of 256, output {output}"
@@ -244,7 +244,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
 
 
 def _is_reference(c: Computation) -> bool:
-    """Does a function cast its gains, too, to fp32 or wider? Then its output is meant to stay so."""
+    """Return whether the gains are cast to fp32 or wider, too, so that the output is meant to stay so."""
     own = [gain.cast for gain in c.gains if gain.cast is not None and gain.cast not in c.input_steps]
     return bool(own) and all(s.dtype is not None and s.dtype.wide for s in own)
 
@@ -260,14 +260,14 @@ def _returned_wide(c: Computation) -> bool:
 
 
 def _may_be_integers(c: Computation) -> bool:
-    """Pixels over 255 come in as integers, which the output must not go back to; so does what is annotated so."""
+    """Return whether the input may be integers, such as pixels divided by 255; the output must not go back to those."""
     offset = [f.atom.inner for f in c.input.factors if isinstance(f.atom, Offset)]
     scaled = any(abs(m.coef) != 1 for m in (c.input, *offset))
     return scaled or any(isinstance(atom, Input) and atom.integral for atom in leaves(c.input))
 
 
 def _widened_last(c: Computation) -> bool:
-    """The whole product is cast to fp32."""
+    """Return whether the whole product is cast to fp32."""
     casts = [s for s in c.input_steps if s.op == "cast"]
     return bool(casts) and casts[-1].dtype is DType.FP32 and casts[-1].span.end >= c.joined.end
 
@@ -308,7 +308,7 @@ def half_precision_statistic(norm: Norm) -> Iterator[Problem]:
 
 
 def _narrowed(c: Computation) -> Step | None:
-    """A cast of the statistic alone to half."""
+    """Return a cast of the statistic alone to half; None if there is none."""
     step = next((s for s in c.own_steps() if s.op == "cast" and _narrows(c, s.dtype)), None)
     centre = c.centre.steps if c.centre is not None and step is None else ()
     step = next((s for s in centre if s.op == "cast" and s.dtype in _HALF), step)
@@ -317,7 +317,7 @@ def _narrowed(c: Computation) -> Step | None:
 
 
 def _fixed(c: Computation) -> Step | None:
-    """A cast of the input, the gain or the product to one half dtype that neither the input nor the gain need have."""
+    """Return a cast of input, gain or product to a half dtype that neither input nor gain needs to have; or None."""
     casts = (*(s for s in c.input_steps if s.op == "cast"), *(g.cast for g in c.gains if g.cast is not None))
     steps = [s for s in casts if s.dtype in _HALF]
     open_ = c.returned and c.entered is DType.INPUT and not _made_half(c)
@@ -326,7 +326,7 @@ def _fixed(c: Computation) -> Step | None:
 
 
 def _made_half(c: Computation) -> bool:
-    """What other code computes comes in as a half: the norm keeps the dtype that it is given."""
+    """Return whether other code computes the input in a half dtype, which the norm keeps."""
     came = {s.dtype for s in deep_steps(c.statistic.inner.factors) if s.op == "cast"}
     return not came.isdisjoint(_HALF) and any(isinstance(f.atom, Apply) for f in c.input.factors)
 

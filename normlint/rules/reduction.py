@@ -159,13 +159,13 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
 
 
 def _of_samples(c: Computation) -> bool:
-    """Each sample as a whole: every axis but the first one of those that the gain's shape spells out, as (1, 1, D)."""
+    """Return whether all axes but the first are reduced, counted by a gain's shape such as (1, 1, D)."""
     spelled = {len(g.param.shape) for g in c.gains if g.param.shape is not None and len(g.param.shape) > 2}
     return any(c.statistic.axes == tuple(range(1, rank)) for rank in spelled)
 
 
 def _beside_argument(norm: Norm) -> Iterator[Problem]:
-    """`rms_norm(x, weight)`, by its name: a gain that comes in and is multiplied as it is lies along the last axis."""
+    """Yield where a function named for an RMS norm reduces other axes than the last, along which its gain lies."""
     for c in norm.computations if norm.owner.intent == "rms" and not norm.owner.method else ():
         stat, given = c.statistic, [g.param.axis for g in c.gains if g.param.role == "unknown"]
         scaled = given == ["last"] if c.gains else list(map(is_argument, c.others)) == [True]
@@ -177,7 +177,7 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
 
 
 def _over_tokens(norm: Norm) -> Iterator[Problem]:
-    """Without a gain of known shape: it normalizes by its name, and layers or names say that the features are last."""
+    """Yield the norms, by their names, that reduce tokens where layers or names say that features are last."""
     named = norm.owner.intent in ("rms", "layer", "l2") or normalises(norm.qualname)
     for c in norm.computations if named else ():
         single = isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) == 1
@@ -189,15 +189,15 @@ def _over_tokens(norm: Norm) -> Iterator[Problem]:
 
 
 def _leading(stat: Stat) -> bool:
-    """The first axes: what is left broadcasts as it did."""
+    """Return whether the first axes are reduced, so that the result broadcasts as with kept axes."""
     return isinstance(stat.axes, tuple) and sorted(stat.axes) == list(range(len(stat.axes)))
 
 
-_UNNAMED: dict[tuple[int, ...], str] = {(1,): "BDL", (-2,): "BDL", (-3,): "BDHW"}  # of an input
+_UNNAMED: dict[tuple[int, ...], str] = {(1,): "BDL", (-2,): "BDL", (-3,): "BDHW"}  # usual names of axes
 
 
 def _shapes(c: Computation, stat: Stat) -> tuple[str, str]:
-    """The shape that is left when the reduced axis goes, and the whole one."""
+    """Return the shape that is left when the reduced axis goes, and the whole one."""
     axes = stat.axes if isinstance(stat.axes, tuple) else (-1,)
     names = c.placing.names or tuple(_UNNAMED.get(axes, "BLD"))
     left = [name for at, name in enumerate(names) if at not in axes and at - len(names) not in axes]
@@ -205,7 +205,7 @@ def _shapes(c: Computation, stat: Stat) -> tuple[str, str]:
 
 
 def _shown(c: Computation, stat: Stat | None = None) -> str:
-    """The axes that the statistic, or another one beside it, reduces, by number and by the names that the text has."""
+    """Return the axes that a statistic reduces, by number and by their names in the text, for a message."""
     axes, names = (stat or c.statistic).axes, c.placing.names
     if not isinstance(axes, tuple):
         return f"axis {axes}"

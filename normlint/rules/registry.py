@@ -1,4 +1,4 @@
-"""What a rule is: one decorated function, whose docstring is its page, its `--explain` text and its test."""
+"""Define rules: each is one decorated function, whose docstring is its page, its `--explain` text and its test."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ FP16: Final = ("fp16",)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a rule yields: where, what happens to the user's tensor, and how the text may be fixed."""
+    """What a rule yields: a place, a message on what happens to the user's tensor, and a repair."""
 
     span: Span
     message: str
     repair: Repair | None = None
-    dtypes: tuple[str, ...] = ()  # where it shows in fewer than the rule says
-    severity: str = ""  # where it is another than the rule's
-    apart: bool = False  # another mistake than that of the rules which this one leaves it to
-    owner: str = ""  # where it is, by name, if not in a norm
-    evidence: Span | None = None  # another place that the message rests on: its line is shown as well
+    dtypes: tuple[str, ...] = ()  # if it shows in fewer dtypes than the rule says
+    severity: str = ""  # if it is another than the rule's
+    apart: bool = False  # reported even if a rule in `unless` has a finding
+    owner: str = ""  # the name of the class or function that it is in, if that is no norm
+    evidence: Span | None = None  # another place that the message refers to, whose line is shown, too
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one norm needs; the norms of a finding need different edits, and none of them is enough."""
+    """A repair for one norm only; a finding's norms need different edits, so that no part alone is enough."""
 
     repair: Repair
 
     def __call__(self, tree: Any) -> Fix | None:
-        """The part alone."""
+        """Return the fix of this part alone."""
         return self.repair(tree)
 
 
 class Fixes:
-    """The functions of a module of fixes, which is imported when one of them is called: most runs fix nothing."""
+    """The functions of a module of fixes, which is imported only when one of them is called: most runs fix nothing."""
 
     def __init__(self, module: str) -> None:
         self._module = f"normlint.fixes.{module}"
@@ -61,7 +61,7 @@ class Fixes:
         return function(*args)
 
 
-Repair = Callable[[Any], "Fix | None"]  # of a text as fixes see it; None: it cannot be fixed with certainty
+Repair = Callable[[Any], "Fix | None"]  # takes the text as fixes see it; None if no fix is certain
 Check = Callable[["Norm"], Iterable[Problem]]
 CallsCheck = Callable[["Makes"], Iterable[Problem]]
 RuntimeCheck = Callable[["Outcome"], str]
@@ -69,14 +69,14 @@ RuntimeCheck = Callable[["Outcome"], str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule as the other floors see it.
+    """A registered rule.
 
-    `unless` names the rules whose finding on the same norm makes this one an echo: one cause, one finding.
-    `about` names the quantities it judges: it sees only paths on which all that can change them was read.
-    `dtypes`: those of the input in which what it finds shows; empty for all.
-    `severity`: of what it finds, unless a problem says otherwise.
-    A rule about what running a norm showed has `check_run` instead of `check`: its message, empty for none. One about
-    where norms are made and called has `check_calls`.
+    `unless`: rules whose finding on the same norm explains this one, which is then left out.
+    `about`: the quantities that the rule judges; it sees only paths on which all that can change them was read.
+    `dtypes`: the input's dtypes in which its findings show; empty for all.
+    `severity`: that of its findings, unless a problem has its own.
+    `check_run`: set instead of `check` if the rule judges the run of a norm; returns a message, empty for none.
+    `check_calls`: set instead if it judges where norms are made and called.
     """
 
     code: str
@@ -93,36 +93,36 @@ class Rule:
 
     @property
     def asked_by(self) -> str:
-        """The option without which it isn't reported; empty for none."""
+        """Return the option without which the rule isn't reported; empty if it needs none."""
         if not self.default:
             return f"--extend-select {self.code}"
         return "--min-severity review" if self.severity == REVIEW else ""
 
     @property
     def doc(self) -> str:
-        """The rule's page, in Markdown."""
+        """Return the rule's page, in Markdown."""
         return inspect.cleandoc((self.check or self.check_calls or self.check_run).__doc__ or "")
 
     @property
     def summary(self) -> str:
-        """The page's first line."""
+        """Return the page's first line."""
         return self.doc.partition("\n")[0]
 
     @property
     def consequence(self) -> str:
-        """What comes of it: the first sentence below the page's first line; the first line if there is none."""
+        """Return the first sentence below the page's first line; the first line if there is none."""
         below = " ".join(self.doc.partition("\n\n")[2].partition("\n\n")[0].split())
         return self.summary if not below or below.startswith("```") else re.split(r"(?<=\.) ", below)[0]
 
     @property
     def instead(self) -> str:
-        """What to write instead, where no fix can be made: the paragraph that begins with "Instead:", or ""."""
+        """Return what to write instead where no fix can be made: the paragraph after "Instead:", or ""."""
         found = re.search(r"^Instead: (.*?)$\n\n", self.doc, re.MULTILINE | re.DOTALL)
         return " ".join(found[1].split()) if found else ""
 
     @property
     def url(self) -> str:
-        """Where the page is published."""
+        """Return the address at which the page is published."""
         return f"{DOCS_URL}{self.name}"
 
 
@@ -140,7 +140,7 @@ def rule(  # noqa: PLR0913 - the fields of a rule
     dtypes: tuple[str, ...] = (),
     severity: str = "",
 ) -> Callable[[Check], Check]:
-    """Register the decorated function as the rule `code`: of warnings where it shows only in some dtypes."""
+    """Register the decorated function as the rule `code`; its findings are warnings if it shows only in some dtypes."""
 
     def register(check: Check) -> Check:
         RULES[code] = Rule(
@@ -154,7 +154,7 @@ def rule(  # noqa: PLR0913 - the fields of a rule
 def calls_rule(
     code: str, *, name: str, default: bool = True, fix: Applicability | None = None, severity: str = ERROR
 ) -> Callable[[CallsCheck], CallsCheck]:
-    """Register the decorated function as the rule `code`, which looks at where a text makes and calls norms."""
+    """Register the decorated function as the rule `code`, which judges where a text makes and calls norms."""
 
     def register(check: CallsCheck) -> CallsCheck:
         RULES[code] = Rule(code, name, default, fix, (), None, check_calls=check, severity=severity)
@@ -166,7 +166,7 @@ def calls_rule(
 def runtime_rule(
     code: str, *, name: str, default: bool = True, severity: str = ERROR
 ) -> Callable[[RuntimeCheck], RuntimeCheck]:
-    """Register the decorated function as the rule `code`, which reports only where norms are run."""
+    """Register the decorated function as the rule `code`, which judges what running a norm showed."""
 
     def register(check: RuntimeCheck) -> RuntimeCheck:
         RULES[code] = Rule(code, name, default, None, (), None, check, severity=severity)

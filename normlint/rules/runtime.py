@@ -7,19 +7,19 @@ from normlint.text.finding import WARNING
 from normlint.text.frozen import dataclass
 from normlint.text.verdict import SKIPPED, WRONG, Verdict
 
-_TOLERANCE = 1e-2  # the measurement is good to 1e-7; a decimal that was rounded is no other eps
+_TOLERANCE = 1e-2  # relative; the measurement is good to 1e-7, and a rounded decimal is the same eps
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What running a norm gave. `explained`: reading found a mistake in it, reported or silenced."""
+    """The result of running a norm. `explained`: reading it found a mistake, reported or suppressed."""
 
     verdict: Verdict
     explained: bool = False
 
     @property
     def other_eps(self) -> float | None:
-        """The eps that acts, where it isn't the one that was given."""
+        """Return the eps that acts if it differs from the one that was given; otherwise None."""
         given, acts = self.verdict.given_eps, self.verdict.effective_eps
         if given is None or acts is None:
             return None
@@ -119,6 +119,6 @@ def not_verified(outcome: Outcome) -> str:
 
 
 def _is_eps_alone(outcome: Outcome) -> bool:
-    """The verdict is about eps, and another rule says it better."""
+    """Return whether the verdict is only about eps, which another rule reports."""
     worst = outcome.verdict.worst
     return outcome.other_eps is not None and worst is not None and "eps" in worst.probe

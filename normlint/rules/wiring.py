@@ -13,7 +13,7 @@ from normlint.text.finding import Applicability, Edit, Span
 
 makings = Fixes("makings")
 _VIEWS = ("view", "reshape")
-_MADE_AND_CALLED = 2  # times that a name is written
+_MADE_AND_CALLED = 2  # how often the name of a norm is written that is called once
 
 
 @calls_rule("NRM704", name="norm-applied-twice", fix=Applicability.UNSAFE)
@@ -62,7 +62,7 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
 
 
 def _unused(module: Module, name: str) -> str:
-    """The one norm that is made like this one, and that nothing calls; empty for none or several."""
+    """Return the one norm that is made like this one and never called; empty if there are none or several."""
     made = ast.dump(module.owned[name])
     alike = (other for other, call in module.owned.items() if other != name and ast.dump(call) == made)
     unused = [f"self.{other}" for other in alike if module.written(other) == 1]
@@ -70,13 +70,13 @@ def _unused(module: Module, name: str) -> str:
 
 
 def _replaced(module: Module, node: ast.expr, source: str) -> Repair | None:
-    """Something else in the place of an expression."""
+    """Return a repair that writes other source in the place of an expression; None for empty source."""
     edits = (Edit(module.owner.span(node), source),)
     return partial(makings.edited, f"Write `{source}`", edits) if source else None
 
 
 def _assigned(stmt: ast.stmt) -> str:
-    """The one name that a statement gives a value to."""
+    """Return the one name that a statement assigns; empty for any other statement."""
     target = stmt.targets[0] if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 else None
     return target.id if isinstance(target, ast.Name) else ""
 
@@ -132,7 +132,7 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
 
 
 def _normed_within(owner: Owner, norm: ast.stmt | None, stmt: ast.stmt, name: str) -> Repair | None:
-    """The norm's statement goes into the one argument that is its output."""
+    """Return a repair that moves the norm's call into the one argument that is its output; None if that is unsafe."""
     added = _added(stmt)
     given = [n for n in ast.walk(added[1]) if isinstance(n, ast.Name) and n.id == name] if added is not None else []
     if len(given) != 1 or not isinstance(norm, ast.Assign):
@@ -147,7 +147,7 @@ def _normed_within(owner: Owner, norm: ast.stmt | None, stmt: ast.stmt, name: st
 
 
 def _is_raw(read: Read, name: str, values: Values) -> bool:
-    """Is it what the function was given, and nothing else made of it yet?"""
+    """Return whether a name is still the function's argument, and nothing was computed from it yet."""
     return name in read.parameters and name not in values and all(name not in names_in(v.node) for v in values.values())
 
 
@@ -156,7 +156,7 @@ def _is(args: list[ast.expr], name: str) -> bool:
 
 
 def _added(stmt: ast.stmt) -> tuple[str, ast.expr] | None:
-    """What a statement adds a call to, by name, and the call."""
+    """Return the name that a statement adds a call to, and the call; None for any other statement."""
     if isinstance(stmt, ast.AugAssign) and isinstance(stmt.op, ast.Add) and isinstance(stmt.target, ast.Name):
         return stmt.target.id, stmt.value
     value = stmt.value if isinstance(stmt, ast.Assign | ast.Return) else None
@@ -166,7 +166,7 @@ def _added(stmt: ast.stmt) -> tuple[str, ast.expr] | None:
 
 
 def _adds_to(stmt: ast.stmt, name: str) -> bool:
-    """`x = x + f(x)`, of a function that is one of the module's own."""
+    """Return whether a statement is `x = x + f(x)`, with a function of the module itself."""
     added = _added(stmt)
     if added is None or added[0] != name or not isinstance(added[1], ast.Call):
         return False
@@ -175,7 +175,7 @@ def _adds_to(stmt: ast.stmt, name: str) -> bool:
 
 
 def _keeps(module: Module, stmt: ast.stmt, values: Values) -> tuple[str, ast.expr] | None:
-    """`x + f(norm(x))`: the input is added to what is made of its norm; both of them."""
+    """Return the input and what is added to it in a statement like `x + f(norm(x))`; None for any other statement."""
     added = _added(stmt)
     if added is None:
         return None
@@ -232,7 +232,7 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
 
 
 def _last_size(node: ast.expr) -> str:
-    """The attribute that says how long the last axis of a view is."""
+    """Return the attribute that is the last length of a view; empty if the node is no view."""
     viewed = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS
     args = node.args if viewed and isinstance(node, ast.Call) else []
     if len(args) == 1 and isinstance(args[0], ast.Tuple):

@@ -203,20 +203,20 @@ class Marks:
 
     @cached_property
     def _docs(self) -> list[int]:
-        """Start and end offsets of the closed triple-quoted strings, alternating."""
+        """Return the start and end offsets of the closed triple-quoted strings, alternating."""
         from normlint.text.pieces import quoted
 
         return [at for opened, closed in quoted(self._text) if closed < len(self._text) for at in (opened, closed)]
 
     @cached_property
     def renamed(self) -> dict[str, str]:
-        """Local names of reductions that are imported under another name."""
+        """Return the local names of reductions that are imported under another name."""
         found = RENAMED.finditer(self._text)
         return {match[1]: self._text[: match.start()].rpartition(" ")[2].strip("(,") for match in found}
 
     @cached_property
     def seeds(self) -> list[int]:
-        """Offsets at which reductions are called or named."""
+        """Return the offsets at which reductions are called or named."""
         every = [*self.reductions, *self._outside(_handed_on(self._text))]
         for name in self.renamed:
             every += [match.start() for match in re.finditer(rf"\b{name}\(", self._text)]
@@ -224,7 +224,7 @@ class Marks:
 
     @cached_property
     def wrapped(self) -> list[int]:
-        """Offsets at which classes call the one norm of torch that they own."""
+        """Return the offsets at which classes call the one norm of torch that they own."""
         return list(self._outside(_wrapped(self._text)))
 
     def reduces(self, span: Span) -> bool:

@@ -1,4 +1,4 @@
-"""The verifier as its callers see it: jobs in, verdicts out. Nothing here imports torch."""
+"""Verify jobs in worker processes and yield their verdicts. This process never imports torch."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ __all__ = ["DeviceError", "TorchMissingError", "Verifier", "VerifierError"]
 _DEVICE: Final = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 _STARTING: Final = 180.0  # seconds to import torch in, from a cold disk
 _GRACE: Final = 30.0  # seconds that the worker may be silent beyond a norm's timeout
-_MOST: Final = 8  # norms at a time: each process has some 50 MB of its own
+_MOST: Final = 8  # norms at a time: each process takes some 50 MB
 
 
 class TorchMissingError(VerifierError):
-    """There is no torch."""
+    """Torch isn't installed."""
 
 
 class DeviceError(VerifierError):
-    """There is no such device."""
+    """The device is unknown or not available."""
 
 
 class Verifier:
-    """Judges norms in a process with limits, which starts at once; to be closed, or used in a `with`.
+    """Judge norms in a process with limits, which starts at once; close it, or use it in a `with` statement.
 
-    `device`: auto, cpu, cuda, cuda:N, mps. `timeout`: seconds a norm. `workers`: norms at a time, None: one a core.
-    `seed`: of the inputs. `execute`: jobs that name a module import it, which runs its code; all others are
-    interpreted. `fork` is for tests: without a process a norm.
+    `device`: auto, cpu, cuda, cuda:N or mps. `timeout`: seconds a norm. `workers`: norms at a time, None for one a
+    core. `seed`: the seed of the inputs. `execute`: jobs that name a module import it, which runs its code; all others
+    are interpreted. `fork`: whether the worker may fork; only tests turn this off.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Verifier:
             "fork": fork,
         }
         self._hello: dict[str, Any] = {}
-        self._alone = False  # one norm at a time: it alone is to blame if the worker dies
+        self._alone = False  # one norm at a time, so that it is known which one the worker dies of
         self._process = Process(self._settings, own_world=not execute)
 
     def __enter__(self) -> Verifier:
@@ -75,21 +75,21 @@ class Verifier:
         self.close()
 
     def close(self) -> None:
-        """End the worker and all it has started."""
+        """End the worker and all its processes."""
         self._process.close()
 
     @property
     def device(self) -> str:
-        """Where the norms run, once the worker has reported it: cpu, cuda, cuda:N, mps."""
+        """Return where the norms run (cpu, cuda, cuda:N or mps), waiting until the worker has reported it."""
         return str(self._worker_info()["device"])
 
     @property
     def torch_version(self) -> str:
-        """Of the torch that runs them."""
+        """Return the version of the worker's torch."""
         return str(self._worker_info()["torch"])
 
     def verdicts(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Verdict]]:
-        """Each job's number and verdict, in the order they come; what is the same norm is run once."""
+        """Yield each job's index and verdict as they come; jobs with the same key are run once."""
         same: dict[Job, list[int]] = {}
         for index, job in enumerate(jobs):
             same.setdefault(job.key, []).append(index)
@@ -126,11 +126,11 @@ class Verifier:
 
     @property
     def _window(self) -> int:
-        """The number of norms under way: enough to keep every core busy."""
+        """Return how many norms may be under way: enough to keep every core busy."""
         return 2 * self._workers if self._worker_info()["fork"] and not self._alone else 1
 
     def _answer(self, flying: dict[int, Job]) -> tuple[int, Verdict] | None:
-        """The next verdict; None where the worker is gone, and it is unknown which norm is to blame."""
+        """Return the next verdict with its index; None if the worker died and it is unknown which norm is to blame."""
         message = self._process.receive(self._timeout + (_GRACE if self._hello["fork"] else 0.0))
         index = message.get("index") if message else None
         if message and isinstance(index, int) and index in flying:
@@ -154,7 +154,7 @@ class Verifier:
         return self._process.restart()
 
     def _worker_info(self) -> dict[str, Any]:
-        """What the worker says once torch is imported."""
+        """Return the worker's first message, which it sends once torch is imported; VerifierError if it failed."""
         if not self._hello:
             hello = self._process.receive(_STARTING)
             if hello is None:

@@ -1,4 +1,4 @@
-"""A live module or function of the caller's as a subject: what the caller doesn't pass is read from it, or tried."""
+"""Judge a live module or function; what the caller doesn't say about it is read from it or found by trial."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ D: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the caller says of the norm; None for what it doesn't.
+    """What the caller says about the norm; None where it says nothing.
 
-    `shape`: the one shape that it takes; `inputs`: all its arguments, made of the tensor to normalise.
+    `shape`: the only shape that the norm takes. `inputs`: returns all its arguments, given the tensor to normalise.
     """
 
     kind: str | None = None
@@ -49,8 +49,8 @@ class Asked:
 def verdict(
     target: Any, asked: Asked, device: str | None = None, dtypes: Sequence[torch.dtype] | None = None, seed: int = 0
 ) -> Verdict:
-    """The verdict on a live module or function, on the device where it is."""
-    with running(), contextlib.redirect_stdout(io.StringIO()):  # the judge tells what is printed
+    """Return the verdict on a live module or function, run on `device` or else where its parameters are."""
+    with running(), contextlib.redirect_stdout(io.StringIO()):  # only the judge checks what is printed
         subject = live(target, asked)
     more = More(features_last(asked.shape, subject), LAYOUTS, (("second output", partial(_second_output, subject)),))
     with running():
@@ -58,20 +58,20 @@ def verdict(
 
 
 def place(target: Any) -> str:
-    """The device of its first parameter."""
+    """Return the device of the first parameter, "cpu" where there is none."""
     return next((str(p.device) for p in getattr(target, "parameters", tuple)()), "cpu")
 
 
 @contextlib.contextmanager
 def running() -> Iterator[None]:
-    """Without warnings, a change of the random state, or a limit on recompilations that the probes would reach."""
+    """Suppress warnings, restore the random state afterwards, and raise torch's limit on recompilations."""
     with _patient_compiler(), warnings.catch_warnings(), torch.random.fork_rng(devices=()):
         warnings.simplefilter("ignore")
         yield
 
 
 def features_last(shape: tuple[int, ...] | None, subject: LiveModule | LiveFunction) -> tuple[int, ...] | None:
-    """The one shape that a norm takes as the probes have it, with its features on the last axis."""
+    """Return the only shape that the norm takes with its features moved to one last axis; None for any shape."""
     if shape is None:
         return None
     lead = list(shape[: len(shape) - max(len(subject.call.inner), 1)])
@@ -81,7 +81,7 @@ def features_last(shape: tuple[int, ...] | None, subject: LiveModule | LiveFunct
 
 
 def _second_output(subject: LiveModule | LiveFunction, bench: Bench) -> Iterator[Outcome]:
-    """A second result of the input's shape and dtype is the tensor that was normalised: a residual sum."""
+    """Check that a second result of the input's shape and dtype is the tensor that is normalised: a residual sum."""
     x = plain(bench, 12)
     second = replace(subject, call=replace(subject.call, output=1)).make(bench.size(D), device=bench.device)
     try:
@@ -96,7 +96,7 @@ def _second_output(subject: LiveModule | LiveFunction, bench: Bench) -> Iterator
 
 @contextlib.contextmanager
 def _patient_compiler() -> Iterator[None]:
-    """The compiler's limit on recompilations: the probes have more shapes and dtypes than it allows."""
+    """Raise torch's limit on recompilations, since the probes have more shapes and dtypes than it allows."""
     dynamo = sys.modules.get("torch._dynamo")
     if dynamo is None:
         yield
@@ -107,7 +107,7 @@ def _patient_compiler() -> Iterator[None]:
 
 
 def live(target: Any, asked: Asked) -> LiveModule | LiveFunction:
-    """The subject for a live module or function; what the caller doesn't pass is read from it, or tried."""
+    """Return the subject for a live module or function."""
     original = getattr(target, "_orig_mod", target)
     if isinstance(original, nn.Module):
         found: LiveModule | LiveFunction = _module(target, original, asked)
@@ -134,10 +134,10 @@ def _module(target: Any, module: nn.Module, asked: Asked) -> LiveModule:
 
 
 def _tensors(module: nn.Module) -> Iterator[str]:
-    """The paths of all it might multiply with or add, its own first."""
+    """Yield the dotted paths of tensors that may be a gain or shift, the module's own first."""
     named = [(n, t) for n, t in vars(module).items() if isinstance(t, Tensor)]
     named += sorted((*module.named_parameters(), *module.named_buffers()), key=lambda item: item[0].count("."))
-    # of one axis, or of one that matters: a matrix is no gain
+    # at most one axis is longer than 1: a matrix is no gain
     yield from (n for n, t in named if t.is_floating_point() and t.numel() == max(t.shape, default=1))
 
 
@@ -165,7 +165,7 @@ def _taken(target: Any, asked: Asked) -> tuple[str, ...]:
 
 
 def _eps_of(module: nn.Module) -> float | None:
-    """The eps it stores; that of the dtype it computes in for a torch.nn.RMSNorm without one."""
+    """Return the stored eps, for a torch.nn.RMSNorm without one that of fp32, in which it computes; else None."""
     held = [(part, n) for part in module.modules() for n in EPS]
     found = [getattr(part, n) for part, n in held if isinstance(getattr(part, n, None), (int, float, Tensor))]
     if not found and any(isinstance(part, nn.RMSNorm) for part in module.modules()):
@@ -174,7 +174,7 @@ def _eps_of(module: nn.Module) -> float | None:
 
 
 def _normalized_shape(module: nn.Module) -> tuple[int, ...]:
-    """The lengths of the axes it says that it normalises, () where it doesn't."""
+    """Return the module's `normalized_shape` as a tuple, () where it has none."""
     shape = getattr(module, "normalized_shape", ())
     shape = (shape,) if isinstance(shape, int) else shape
     fits = isinstance(shape, (tuple, list)) and all(isinstance(n, int) for n in shape)
@@ -182,7 +182,7 @@ def _normalized_shape(module: nn.Module) -> tuple[int, ...]:
 
 
 def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
-    """The numbers of axes that the norm runs with; also 3 if it runs with 1 at most, so that this is reported."""
+    """Return the numbers of axes that the norm runs with; also 3 if it runs with 1 at most, so that it is reported."""
     d = subject.sizes[0] if subject.sizes else 8
     axis = subject.call.axis
     least = axis + 1 if axis >= 0 else -axis
@@ -192,12 +192,12 @@ def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
     for shapes in ([(*(2, 3, 4, 5)[: r - 1], d) for r in ranks], [(d,) * r for r in ranks]):
         found = tuple(len(s) for s in shapes if math.prod(s) <= MOST and _runs(made, s))
         if any(rank > 1 for rank in found):
-            return found  # of axes of one length only where nothing else works
+            return found  # axes of equal length are tried only if no others work
     return (*found, max(3, least))
 
 
 def _runs(made: Made, shape: tuple[int, ...]) -> bool:
-    """Does the norm return a tensor of the same shape for ones of this shape?"""
+    """Return whether the norm returns a tensor of this shape for an input of this shape."""
     try:
         with torch.no_grad():
             y = made.run(torch.ones(shape))
@@ -207,7 +207,7 @@ def _runs(made: Made, shape: tuple[int, ...]) -> bool:
 
 
 def _named_kinds(target: Any) -> tuple[str, ...]:
-    """By type or name; all kinds where neither tells."""
+    """Return the kinds of norm that the type or name allows, all where neither tells."""
     name = getattr(target, "__name__", type(target).__name__).lower().replace("_", "")
     if isinstance(target, nn.RMSNorm) or "rms" in name:
         return ("rms",)
@@ -219,7 +219,7 @@ def _named_kinds(target: Any) -> tuple[str, ...]:
 def _fitting(
     subject: LiveModule | LiveFunction, kinds: tuple[str, ...], shape: tuple[int, ...] | None = None
 ) -> Meaning:
-    """The kind and offset whose reference comes closest to one output."""
+    """Return the meaning with the kind and offset whose reference comes closest to the output for one input."""
     meant = subject.meaning
     candidates = [
         replace(meant, kind=kind, offset=offset, form=FLOOR_OF_ROOT if kind == "l2" else meant.form)

@@ -1,4 +1,4 @@
-"""What a report draws: errors over inputs of many sizes, and which rows a row has a say in. Measured if it is asked."""
+"""Measure what a report draws: errors over input scales, and which output rows each input row changes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from normlint.verify.subject import CannotBuildError
 SCALES: Final = tuple(10 ** (e / 2) for e in range(-8, 9))
 SHAPE: Final = (3, 5, 64)
 MOST_ROWS: Final = 16
-BUDGET: Final = 1.0  # seconds: the verdict is there already, and a picture must not cost it
-NORMALIZE_EPS: Final = 1e-12  # what F.normalize has where nothing else was measured
+BUDGET: Final = 1.0  # seconds, so that the verdict, which is known by then, isn't lost to the timeout
+NORMALIZE_EPS: Final = 1e-12  # the default of F.normalize
 _SALT: Final = 400
 
 
 def sweep(bench: Bench, dtypes: Sequence[torch.dtype]) -> Sweep:
-    """All that is drawn of one norm, as far as the time goes; the reference is settled."""
+    """Return the curves and row changes of a norm, within the time budget; the bench's reference must be set."""
     until = time.monotonic() + BUDGET
     curves = tuple(curve for dtype in dtypes for curve in _curves(bench, dtype, until))
     return Sweep(curves, _change(bench) if time.monotonic() < until else ())
@@ -49,7 +49,7 @@ def _curves(bench: Bench, dtype: torch.dtype, until: float) -> Iterator[Curve]:
 def _points(
     bench: Bench, dtype: torch.dtype, error: Callable[[Bench, Tensor], float], until: float
 ) -> Iterator[tuple[float, float]]:
-    """The same numbers at every scale, so that a curve bends for no other reason."""
+    """Yield (scale, error) for the same random numbers at every scale."""
     for scale in SCALES:
         case = bench.adapted(Case("sweep", "input", SHAPE, dtype, scale))
         if case is None or time.monotonic() > until:
@@ -64,7 +64,7 @@ def _points(
 
 
 def _error(bench: Bench, x: Tensor) -> float:
-    """The norm's largest error, with the eps that a half may soundly have."""
+    """Return the norm's largest error, relative to its spread, with any eps that is correct in its dtype."""
     made = bench.made(x.shape[-1], x.dtype)
     with torch.no_grad():
         y = bench.run(made, x.clone())
@@ -75,10 +75,10 @@ def _error(bench: Bench, x: Tensor) -> float:
 
 
 def _error_of_torch(bench: Bench, x: Tensor) -> float:
-    """What torch's own norm of that kind makes of the same input, held to the same definition."""
+    """Return the largest error of torch's own norm of that kind on the same input."""
     try:
         gain, shift = effective(bench.made(x.shape[-1], x.dtype), x.shape[-1])
-    except RaisedError as error:  # a gain that fits nothing is the norm's own trouble
+    except RaisedError as error:  # the norm's gain doesn't fit, which is not torch's error
         raise LeftOutError(str(error)) from error
     kept = [None if one is None else one.to(x.dtype).expand(x.shape[-1]) for one in (gain, shift)]
     placed = [None if one is None else one.to(x.device) for one in kept]
@@ -93,7 +93,7 @@ def _error_of_torch(bench: Bench, x: Tensor) -> float:
 
 
 def of_torch(reference: Reference) -> Reference:
-    """The definition that torch's own norm follows, with the eps that was measured."""
+    """Return the reference for torch's own norm of that kind, with the eps that was measured."""
     if reference.kind != "l2":
         return replace(reference, form=ADDED, summed=False)
     eps = reference.eps if reference.form == FLOOR_OF_ROOT and reference.eps else NORMALIZE_EPS
@@ -113,12 +113,12 @@ def _by_torch(reference: Reference, x: Tensor, gain: Tensor | None, shift: Tenso
 
 
 def _share(y: Tensor, ref: Tensor, spread: Tensor) -> float:
-    """As the verdict measures it, but as a share and not in the precision of a dtype."""
+    """Return the largest error relative to its spread, not in units of the dtype's eps."""
     return measure.elementwise(y, ref, spread) * torch.finfo(y.dtype).eps
 
 
 def _change(bench: Bench) -> tuple[tuple[float, ...], ...]:
-    """Each row of the input of `independence` changed in turn: so the picture shows what the verdict counts."""
+    """Return how far each output row moves when each row of `independence`'s input is changed; () where unknown."""
     try:
         made, x = bench.made(bench.size(D)), plain(bench, ROWS)
         count = math.prod(x.shape[:-1])

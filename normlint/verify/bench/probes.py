@@ -17,12 +17,6 @@ PREFERRED_RANKS: Final = (3, 2, 4, 5, 1)
 SHORT: Final = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
 
 
-def devices() -> tuple[str, ...]:
-    """Return the names of the available devices."""
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    return tuple(name for name, known in there.items() if known)
-
-
 @dataclass(frozen=True, slots=True)
 class Case:
     """A test input.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import islice, product
@@ -60,10 +61,7 @@ class Call:
     @property
     def divide(self) -> float:
         """The factor by which the further inputs scale the output."""
-        found = 1.0
-        for _, value in self.values:
-            found *= value.divide
-        return found
+        return math.prod((value.divide for _, value in self.values), start=1.0)
 
     def takes(self, kind: str) -> bool:
         """Return whether a further input is given a value of this kind."""
@@ -92,7 +90,7 @@ class Call:
 
 def made(value: Value, x: Tensor, layout: Layout, extras: Extras) -> Any:
     """Return the argument that `value` stands for, beside an input `x` in the norm's layout."""
-    d = x.shape[layout.axes[0]] if len(layout.axes) == 1 else x.shape[min(layout.axes)]
+    d = x.shape[min(layout.axes)]
     tensors: dict[str, tuple[int, ...]] = {
         "like": tuple(x.shape),
         "batch": (x.shape[0], d),

@@ -102,7 +102,7 @@ def _constructions(cls: type, some: Parameters, everything: Parameters, known: _
     eps_name = eps_name if eps_name in some or not issubclass(cls, nn.LayerNorm | nn.RMSNorm) else ""
     rows = _options_of_each(some, known)
     default = everything[eps_name].default if eps_name else None
-    eps = USUAL_EPS if eps_name and default is inspect.Parameter.empty else _number(default)
+    eps = USUAL_EPS if eps_name and default is inspect.Parameter.empty else number(default)
     for chosen in product(*rows.values()):
         given = [(name, give) for name, give in zip(rows, chosen, strict=True) if give is not None]
         yield Construction(cls, tuple(given), eps_name, eps, _unexplained(some, known))
@@ -214,7 +214,8 @@ def _annotation(p: inspect.Parameter) -> str:
     return text.lower().removeprefix("typing.").removeprefix("optional[")
 
 
-def _number(value: Any) -> float | None:
+def number(value: Any) -> float | None:
+    """Return an int or float, but no bool, as a float; None for anything else."""
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if plain else None
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
 from normlint.evaluate.concrete import Unsupported
-from normlint.verify.assembly.construct import USUAL_EPS, Construction, Size
+from normlint.verify.assembly.construct import USUAL_EPS, Construction, Size, number
 from normlint.verify.job import Job, Meaning
 from normlint.verify.names import EPS_ATTRIBUTES, is_eps
 from normlint.verify.subject import CannotBuildError
@@ -152,8 +152,7 @@ def _given(eps: float | None, instance: Any, meaning: Meaning, *, named: bool) -
 def _number(value: Any) -> float | None:
     if isinstance(value, Tensor):
         return float(value) if value.numel() == 1 and not value.is_meta else None
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if plain else None
+    return number(value)
 
 
 def missing(error: BaseException) -> str:

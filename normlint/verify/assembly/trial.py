@@ -159,7 +159,7 @@ class Search:
 
     @property
     def _roles_by_use(self) -> dict[str, str]:
-        """The roles of the parameters that their use tells."""
+        """Return the roles of the parameters whose use tells them."""
         of = f"{self.job.entry}.{self.job.method}" if self.job.method else self.job.entry
         return roles(self.job.program, of)
 

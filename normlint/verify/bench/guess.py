@@ -155,7 +155,7 @@ def _function(target: Any, asked: Asked) -> LiveFunction:
 
 
 def _taken(target: Any, asked: Asked) -> tuple[str, ...]:
-    """The parameters that the caller's own `inputs` fill."""
+    """Return the names of the parameters that the caller's own `inputs` fill."""
     if asked.inputs is None:
         return ()
     found = asked.inputs(torch.ones(asked.shape or (2, 3, D)))

@@ -11,9 +11,9 @@ from typing import Any, Final
 from normlint.text.sweep import to_sweep
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 
-LIMIT: Final = 8 << 20  # bytes a frame; a program is far smaller
-LONGEST: Final = 1000  # characters of a text in a verdict
-MOST: Final = 200  # probes
+LIMIT: Final = 8 << 20  # most bytes in a frame; a program is far smaller
+LONGEST: Final = 1000  # most characters of a text in a verdict
+MOST: Final = 200  # most probes in a verdict
 _CHUNK: Final = 1 << 16
 _LENGTH: Final = struct.Struct("!I")
 _STATUSES: Final = (MATCH, PRECISION, WRONG, SKIPPED)

@@ -13,12 +13,11 @@ from torch import Tensor
 from normlint.text.verdict import MATCH, SKIPPED, WRONG, Probe, Verdict
 from normlint.verify.bench.bench import USER_ERRORS, Bench, RaisedError, as_outcome
 from normlint.verify.bench.guess import Asked, features_last, live, place, running
-from normlint.verify.bench.live import LiveFunction, LiveModule
+from normlint.verify.bench.live import Live
 from normlint.verify.bench.measure import LIMIT
 from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, LAYOUTS, PLAIN, SHORT, Case
 from normlint.verify.subject import Made
 
-Live = LiveModule | LiveFunction
 OUTPUT: Final = "output"
 GRADIENT_LIMIT: Final = {torch.float32: 64.0, torch.float16: 16.0, torch.bfloat16: 16.0}
 WORSE: Final = 2.0  # than the reference in the same dtype

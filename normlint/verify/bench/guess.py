@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from normlint.text.verdict import Verdict
 from normlint.verify.bench.bench import USER_ERRORS, Bench, Outcome, RaisedError
 from normlint.verify.bench.judge import More, judge
-from normlint.verify.bench.live import EPS, Call, LiveFunction, LiveModule, attribute, compiled_like, parameters
+from normlint.verify.bench.live import EPS, Call, Live, LiveFunction, LiveModule, attribute, compiled_like, parameters
 from normlint.verify.bench.probes import LAYOUTS
 from normlint.verify.bench.properties import plain, within
 from normlint.verify.bench.reference import Reference, flat
@@ -70,7 +70,7 @@ def running() -> Iterator[None]:
         yield
 
 
-def features_last(shape: tuple[int, ...] | None, subject: LiveModule | LiveFunction) -> tuple[int, ...] | None:
+def features_last(shape: tuple[int, ...] | None, subject: Live) -> tuple[int, ...] | None:
     """Return the only shape that the norm takes with its features moved to one last axis; None for any shape."""
     if shape is None:
         return None
@@ -80,7 +80,7 @@ def features_last(shape: tuple[int, ...] | None, subject: LiveModule | LiveFunct
     return (*lead, math.prod(shape) // math.prod(lead))
 
 
-def _second_output(subject: LiveModule | LiveFunction, bench: Bench) -> Iterator[Outcome]:
+def _second_output(subject: Live, bench: Bench) -> Iterator[Outcome]:
     """Check that a second result of the input's shape and dtype is the tensor that is normalised: a residual sum."""
     x = plain(bench, 12)
     second = replace(subject, call=replace(subject.call, output=1)).make(bench.size(D), device=bench.device)
@@ -106,11 +106,11 @@ def _patient_compiler() -> Iterator[None]:
         yield
 
 
-def live(target: Any, asked: Asked) -> LiveModule | LiveFunction:
+def live(target: Any, asked: Asked) -> Live:
     """Return the subject for a live module or function."""
     original = getattr(target, "_orig_mod", target)
     if isinstance(original, nn.Module):
-        found: LiveModule | LiveFunction = _module(target, original, asked)
+        found: Live = _module(target, original, asked)
     else:
         found = _function(target, asked)
     found.ranks = _ranks(found) if asked.shape is None else (len(features_last(asked.shape, found) or ()),)
@@ -130,7 +130,7 @@ def _module(target: Any, module: nn.Module, asked: Asked) -> LiveModule:
     compiled = None if target is module else partial(compiled_like, target)
     call = Call(-1 if len(inner) > 1 else asked.axis, inner, asked.inputs)
     size = size if asked.shape is None or len(inner) > 1 else asked.shape[asked.axis]
-    return LiveModule(module, meaning, (size,) if size else None, call=call, compiled=compiled)
+    return LiveModule(module, compiled, meaning=meaning, sizes=(size,) if size else None, call=call)
 
 
 def _tensors(module: nn.Module) -> Iterator[str]:
@@ -151,7 +151,8 @@ def _function(target: Any, asked: Asked) -> LiveFunction:
     meaning = Meaning("", eps=default if asked.eps is None else asked.eps, gain=gain, shift=shift, filled_later=True)
     takes_eps = any(n in names for n in EPS)
     sizes = None if asked.shape is None else (asked.shape[asked.axis],)
-    return LiveFunction(target, meaning, sizes, takes_eps=takes_eps, call=Call(asked.axis, inputs=asked.inputs))
+    call = Call(asked.axis, inputs=asked.inputs)
+    return LiveFunction(target, meaning=meaning, sizes=sizes, takes_eps=takes_eps, call=call)
 
 
 def _taken(target: Any, asked: Asked) -> tuple[str, ...]:
@@ -181,7 +182,7 @@ def _normalized_shape(module: nn.Module) -> tuple[int, ...]:
     return tuple(shape) if fits else ()
 
 
-def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
+def _ranks(subject: Live) -> tuple[int, ...]:
     """Return the numbers of axes that the norm runs with; also 3 if it runs with 1 at most, so that it is reported."""
     d = subject.sizes[0] if subject.sizes else 8
     axis = subject.call.axis
@@ -216,9 +217,7 @@ def _named_kinds(target: Any) -> tuple[str, ...]:
     return ("l2",) if "l2" in name else KINDS
 
 
-def _fitting(
-    subject: LiveModule | LiveFunction, kinds: tuple[str, ...], shape: tuple[int, ...] | None = None
-) -> Meaning:
+def _fitting(subject: Live, kinds: tuple[str, ...], shape: tuple[int, ...] | None = None) -> Meaning:
     """Return the meaning with the kind and offset whose reference comes closest to the output for one input."""
     meant = subject.meaning
     candidates = [
@@ -230,9 +229,7 @@ def _fitting(
     return candidates[min(scored)[1]]
 
 
-def _errors(
-    subject: LiveModule | LiveFunction, candidates: list[Meaning], shape: tuple[int, ...] | None
-) -> Iterator[float]:
+def _errors(subject: Live, candidates: list[Meaning], shape: tuple[int, ...] | None) -> Iterator[float]:
     d = subject.sizes[0] if subject.sizes else D
     made = subject.make(d)
     g = torch.Generator().manual_seed(0)

@@ -61,9 +61,15 @@ def _applied(target: Callable[..., Any], arguments: Any) -> Any:
     return target(*arguments) if isinstance(arguments, (tuple, list)) else target(arguments)
 
 
-@dataclass(slots=True)
-class Live:
+@dataclass(slots=True, kw_only=True)
+class _Live:
     """A live norm, for whose exceptions and values the verifier is never to blame."""
+
+    meaning: Meaning
+    sizes: tuple[int, ...] | None = None
+    ranks: tuple[int, ...] = (1, 2, 3, 4)
+    takes_eps: bool = False
+    call: Call = Call()
 
     def doubt(self, *, values: bool) -> str:  # noqa: ARG002
         """Return "": nothing was guessed from a text, so every failure counts."""
@@ -71,15 +77,10 @@ class Live:
 
 
 @dataclass(slots=True)
-class LiveModule(Live):
+class LiveModule(_Live):
     """A live module; `make` copies it without its hooks."""
 
     module: nn.Module
-    meaning: Meaning
-    sizes: tuple[int, ...] | None = None
-    ranks: tuple[int, ...] = (1, 2, 3, 4)
-    takes_eps: bool = False
-    call: Call = Call()
     compiled: Callable[[nn.Module], Any] | None = None
     _kept: dict[torch.dtype, nn.Module] = field(default_factory=dict)
 
@@ -106,15 +107,10 @@ class LiveModule(Live):
 
 
 @dataclass(slots=True)
-class LiveFunction(Live):
+class LiveFunction(_Live):
     """A live function, which is passed a gain, a shift, a shape and an eps where it has parameters for them."""
 
     function: Callable[..., Any]
-    meaning: Meaning
-    sizes: tuple[int, ...] | None = None
-    ranks: tuple[int, ...] = (1, 2, 3, 4)
-    takes_eps: bool = False
-    call: Call = Call()
 
     def make(
         self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
@@ -135,6 +131,9 @@ class LiveFunction(Live):
             None,
             meant.offset,
         )
+
+
+Live = LiveModule | LiveFunction
 
 
 def duplicate(module: nn.Module) -> nn.Module:

@@ -279,7 +279,7 @@ class Config:
     def _value(self, name: str) -> Any:
         low = name.lower()
         if is_eps(low):
-            return USUAL_EPS if self._size.eps is None else self._size.eps
+            return _eps(self._size)
         if low.endswith("_config") or low.startswith("get_"):
             return self
         if "bias" in low or "affine" in low:

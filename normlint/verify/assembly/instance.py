@@ -159,9 +159,7 @@ def missing(error: BaseException) -> str:
     """Return the name or feature that the error says is missing, "" for any other error."""
     if isinstance(error, Unsupported):
         return str(error)
-    if isinstance(error, ImportError):
-        return error.name or str(error)
-    if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
+    if isinstance(error, ImportError | NameError) and not isinstance(error, UnboundLocalError):
         return error.name or str(error)
     if isinstance(error, AttributeError) and isinstance(error.obj, nn.Module):
         return f"the attribute {error.name}"

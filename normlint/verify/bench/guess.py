@@ -19,8 +19,8 @@ from normlint.text.verdict import Verdict
 from normlint.verify.bench.bench import USER_ERRORS, Bench, Outcome, RaisedError
 from normlint.verify.bench.judge import More, judge
 from normlint.verify.bench.live import EPS, Call, Live, LiveFunction, LiveModule, attribute, compiled_like, parameters
-from normlint.verify.bench.probes import LAYOUTS
-from normlint.verify.bench.properties import plain, within
+from normlint.verify.bench.probes import LAYOUTS, PREFERRED_RANKS
+from normlint.verify.bench.properties import D, plain, within
 from normlint.verify.bench.reference import Reference, flat
 from normlint.verify.job import FLOOR_OF_ROOT, Meaning
 from normlint.verify.subject import Made
@@ -29,7 +29,6 @@ GAINS: Final = ("weight", "gamma", "scale", "g", "a_2", "gain")
 SHIFTS: Final = ("bias", "beta", "b_2", "shift")
 KINDS: Final = ("rms", "layer", "l2")
 MOST: Final = 1 << 20
-D: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +232,7 @@ def _errors(subject: Live, candidates: list[Meaning], shape: tuple[int, ...] | N
     d = subject.sizes[0] if subject.sizes else D
     made = subject.make(d)
     g = torch.Generator().manual_seed(0)
-    shape = shape or (*(2,) * (next((r for r in (3, 2, 4, 5, 1) if r in subject.ranks), 3) - 1), d)
+    shape = shape or (*(2,) * (next((r for r in PREFERRED_RANKS if r in subject.ranks), 3) - 1), d)
     x = torch.randn(shape, generator=g) + 0.5
     with torch.no_grad():
         for one in (made.gain, made.shift):

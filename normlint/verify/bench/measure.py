@@ -21,15 +21,13 @@ def elementwise(y: Tensor, ref: Tensor, spread: Tensor) -> float:
         return 0.0
     info = torch.finfo(y.dtype)
     error = (y.double() - ref).abs() / spread.clamp(min=info.tiny)
-    worst = error.max().item() / info.eps
-    return worst if math.isfinite(worst) else math.inf
+    return _finite_or_inf(error.max().item() / info.eps)
 
 
 def row_gain(y: Tensor, ref: Tensor) -> float:
     """Return the RMS over rows of (⟨y, ref⟩ / ⟨ref, ref⟩ − 1) / eps, where only errors of a whole row remain."""
     gain = (y.double() * ref).sum(-1) / ref.square().sum(-1) - 1
-    rms = gain.square().mean().sqrt().item() / torch.finfo(y.dtype).eps
-    return rms if math.isfinite(rms) else math.inf
+    return _finite_or_inf(gain.square().mean().sqrt().item() / torch.finfo(y.dtype).eps)
 
 
 def row_gain_limit(d: int) -> float | None:
@@ -45,5 +43,8 @@ def rowwise(got: Tensor, want: Tensor, floor: Tensor | float, eps: float) -> flo
         want.abs().amax(-1, keepdim=True), torch.as_tensor(floor, dtype=want.dtype, device=want.device)
     )
     error = (got.double() - want).abs() / scale.clamp(min=1e-300)
-    worst = error.max().item() / eps
-    return worst if math.isfinite(worst) else math.inf
+    return _finite_or_inf(error.max().item() / eps)
+
+
+def _finite_or_inf(error: float) -> float:
+    return error if math.isfinite(error) else math.inf

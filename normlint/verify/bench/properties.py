@@ -25,7 +25,7 @@ from normlint.verify.bench.bench import (
 from normlint.verify.bench.causes import of_gradient
 from normlint.verify.bench.probes import PLAIN, Case
 from normlint.verify.bench.reference import Reference
-from normlint.verify.job import FLOOR_OF_ROOT, FLOOR_OF_SQUARE
+from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE
 from normlint.verify.names import is_rate
 from normlint.verify.subject import CannotBuildError, Made
 
@@ -279,7 +279,7 @@ def _acting_instead(off: Callable[[Reference], float], reference: Reference, lim
 
 def _with_eps(reference: Reference) -> Iterator[Reference]:
     """Yield a reference for each sound way in which the passed eps may enter."""
-    for form in dict.fromkeys((reference.form, "added", FLOOR_OF_SQUARE, FLOOR_OF_ROOT)):
+    for form in dict.fromkeys((reference.form, ADDED, FLOOR_OF_SQUARE, FLOOR_OF_ROOT)):
         for summed in dict.fromkeys((reference.summed, True)):
             yield Reference(reference.kind, form, PASSED_EPS, summed)
 

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 import torch
@@ -21,7 +20,7 @@ from normlint.verify.bench.probes import SHORT, Case
 from normlint.verify.bench.properties import ROWS, D, plain, shares_moved, with_row_changed
 from normlint.verify.bench.reference import Reference
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT
-from normlint.verify.subject import CannotBuildError
+from normlint.verify.subject import CannotBuildError, Made
 
 SCALES: Final = tuple(10 ** (e / 2) for e in range(-8, 9))
 SHAPE: Final = (3, 5, 64)
@@ -124,8 +123,8 @@ def _change(bench: Bench) -> tuple[tuple[float, ...], ...]:
         count = math.prod(x.shape[:-1])
         if not 2 <= count <= MOST_ROWS:
             return ()
-        before = _run_rows(partial(bench.run, made), x, count)
-        changed = [_run_rows(partial(bench.run, made), with_row_changed(x, i), count) for i in range(count)]
+        before = _run_rows(bench, made, x, count)
+        changed = [_run_rows(bench, made, with_row_changed(x, i), count) for i in range(count)]
     except (LeftOutError, RaisedError, CannotBuildError):
         return ()
     if before is None:
@@ -133,7 +132,7 @@ def _change(bench: Bench) -> tuple[tuple[float, ...], ...]:
     return tuple(() if one is None else shares_moved(before, one, i) for i, one in enumerate(changed))
 
 
-def _run_rows(run: Callable[[Tensor], Tensor], x: Tensor, count: int) -> Tensor | None:
+def _run_rows(bench: Bench, made: Made, x: Tensor, count: int) -> Tensor | None:
     with torch.no_grad():
-        y = run(x.clone())
+        y = bench.run(made, x.clone())
     return y.reshape(count, -1) if y.shape == x.shape else None

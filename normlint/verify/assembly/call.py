@@ -60,7 +60,7 @@ class Call:
 
     @property
     def divide(self) -> float:
-        """The factor by which the further inputs scale the output."""
+        """Return the factor by which the further inputs scale the output."""
         return math.prod((value.divide for _, value in self.values), start=1.0)
 
     def takes(self, kind: str) -> bool:

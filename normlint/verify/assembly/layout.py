@@ -32,17 +32,17 @@ class Layout:
 
     @property
     def added(self) -> int:
-        """How many more axes the norm's input has than the features-last one."""
+        """Return how many more axes the norm's input has than the features-last one."""
         return len(self.axes) - 1 + self.headed
 
     @property
     def plain(self) -> bool:
-        """Whether the features are on the last axis anyway."""
+        """Return whether the features are on the last axis anyway."""
         return self.axes == (-1,) and self.groups == 1 and not self.headed
 
     @property
     def trailing(self) -> bool:
-        """Whether the reduced axes are the last ones."""
+        """Return whether the reduced axes are the last ones."""
         return sorted(self.axes) == list(range(-len(self.axes), 0))
 
     def lying_on(self) -> tuple[Layout, Layout]:

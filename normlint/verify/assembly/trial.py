@@ -66,12 +66,12 @@ class Found:
 
     @property
     def agrees(self) -> bool:
-        """Whether it computes what was meant."""
+        """Return whether it computes what was meant."""
         return self.error < AGREES
 
     @property
     def order(self) -> tuple[float, float]:
-        """A key to sort trials by: the lower, the better."""
+        """Return a key to sort trials by: the lower, the better."""
         return (0.0 if self.agrees else self.error), self.faint
 
 
@@ -103,7 +103,7 @@ class Search:
 
     @property
     def done(self) -> bool:
-        """Whether a way has been found that computes what was meant."""
+        """Return whether a way has been found that computes what was meant."""
         return self.best is not None and self.best.agrees and self.best.faint < AGREES
 
     def over(self, makes: Iterator[Make], width: int = WIDTH, **layout_with: Any) -> None:

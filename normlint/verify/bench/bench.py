@@ -28,7 +28,7 @@ USER_ERRORS: Final = (
     AttributeError,
     UnboundLocalError,
 )
-_LACKING: Final = re.compile(r"'(?:int|float|bool)' object has no attribute '(\w+)'")
+_MISSING_ATTRIBUTE: Final = re.compile(r"'(?:int|float|bool)' object has no attribute '(\w+)'")
 UNSUPPORTED: Final = re.compile(
     r"not implemented for '?(Half|BFloat16)|(Half|BFloat16) is not supported|MPS .*support|mixed dtype \(CPU\)"
 )
@@ -85,7 +85,7 @@ class Bench:
 
     def fresh(self, d: int, dtype: torch.dtype = torch.float32, eps: float | None = None) -> Made:
         """Return a new norm as its constructor leaves it; uninitialised memory holds NaN."""
-        with _uninitialised_shows():
+        with _nan_for_uninitialised():
             return self.subject.make(d, dtype=dtype, device=self.device, eps=eps)
 
     def made(self, d: int, dtype: torch.dtype = torch.float32) -> Made:
@@ -117,9 +117,9 @@ class Bench:
         except CannotBuildError:
             raise
         except USER_ERRORS as error:
-            lacking = _LACKING.match(str(error))
-            if lacking:  # a number was passed where an object is needed
-                raise CannotBuildError(f"an argument with `.{lacking[1]}`") from error
+            missing_attribute = _MISSING_ATTRIBUTE.match(str(error))
+            if missing_attribute:  # a number was passed where an object is needed
+                raise CannotBuildError(f"an argument with `.{missing_attribute[1]}`") from error
             raise as_outcome(error) from error
         except (NameError, ImportError) as error:
             raise CannotBuildError(missing(error)) from error
@@ -174,7 +174,7 @@ def _article(noun: str) -> str:
 
 
 @contextlib.contextmanager
-def _uninitialised_shows() -> Iterator[None]:
+def _nan_for_uninitialised() -> Iterator[None]:
     """Have torch.empty return NaN instead of whatever was in memory."""
     before = torch.get_deterministic_debug_mode()
     torch.set_deterministic_debug_mode(1)

@@ -73,12 +73,12 @@ def fit(y: Tensor, direction: Tensor) -> Fit | None:
     if not seen or any(off > FITS * max(abs(gain), 1e-30) * direction.abs().max().item() for _, gain, off in seen):
         return None
     points = [(s, gain) for s, gain, _ in seen]
-    tried = ((_misfit(form, value, points), form, value) for form, value in _values(points))
+    tried = ((_misfit(form, value, points), form, value) for form, value in _candidates(points))
     best = min(tried, default=(math.inf, "", 0.0))
     return Fit(best[1], best[2]) if best[0] <= FITS else None
 
 
-def _values(points: list[tuple[float, float]]) -> Iterator[tuple[str, float]]:
+def _candidates(points: list[tuple[float, float]]) -> Iterator[tuple[str, float]]:
     """Yield each form with the value of eps that fits the smallest scale."""
     s, h = points[-1]
     if abs(h - 1) <= VISIBLE:
@@ -109,17 +109,17 @@ _MODEL: Final[dict[str, Callable[[float, float], float]]] = {
 def settle(found: Fit | None, meaning: Meaning, given: float | None, d: int) -> Settled:
     """Return the reference to compare with: with the norm's own eps if that enters correctly, else as it was meant."""
     known = given if given is not None else meaning.eps
-    default = Reference(meaning.kind, meaning.form, _usable(known), meaning.of_sum)
+    default = Reference(meaning.kind, meaning.form, _positive_or_zero(known), meaning.of_sum)
     if found is None or not found.form or _is_identity(found, known):
         return _unseen(found == UNSEEN, default, known)
-    choices = sorted(_choices(found, meaning.kind, d), key=lambda c: c.summed != meaning.of_sum)
+    choices = sorted(_in_possible_units(found, meaning.kind, d), key=lambda c: c.summed != meaning.of_sum)
     agreeing = [c for c in choices if known is not None and _close(c.eps, known)]
     preferred = [c for c in choices if c.form == meaning.form]
     acting = (agreeing or preferred or choices)[0]
     if known is not None and not agreeing and known == torch.finfo(torch.float32).eps:
         known = None  # torch's default, which the norm doesn't use
     sound = acting.form != OUTSIDE or meaning.form == OUTSIDE or meaning.kind == "l2"
-    error, message = _judged(acting, known, bool(agreeing), sound)
+    error, message = _eps_error(acting, known, bool(agreeing), sound)
     if meaning.kind == "l2":
         error, message = 0.0, ""
     value = known if known is not None and agreeing else float(f"{acting.eps:.4g}")
@@ -133,7 +133,7 @@ def _is_identity(found: Fit, known: float | None) -> bool:
     return found.form == FLOOR_OF_ROOT and found.value >= LARGEST and not (known and known >= LARGEST)
 
 
-def _choices(found: Fit, kind: str, d: int) -> Iterator[Reference]:
+def _in_possible_units(found: Fit, kind: str, d: int) -> Iterator[Reference]:
     """Yield references with the measured eps in each of the units in which code may state it."""
     v = found.value
     root = found.form in (OUTSIDE, FLOOR_OF_ROOT)
@@ -144,18 +144,18 @@ def _choices(found: Fit, kind: str, d: int) -> Iterator[Reference]:
             yield Reference(kind, FLOOR_OF_SQUARE, v * v * count, summed)
 
 
-def _judged(acting: Reference, known: float | None, agrees: bool, sound: bool) -> tuple[float, str]:
+def _eps_error(acting: Reference, known: float | None, agrees: bool, sound: bool) -> tuple[float, str]:
     if not sound:
         return 1.0, f"eps {acting.eps:.3g} is added after the root, not under it"
     if known is not None and not agrees:
         off = abs(acting.eps / known - 1) if known else math.inf
         return off, f"eps {known:g} is given, but {acting.eps:.3g} acts"
-    return _range(acting.eps if known is None else known)
+    return _range_error(acting.eps if known is None else known)
 
 
 def _unseen(plain: bool, default: Reference, known: float | None) -> Settled:
     """Return what holds where no eps was measured; `plain`: the output is the same at all scales."""
-    error, message = (0.0, "") if known is None else _range(known)
+    error, message = (0.0, "") if known is None else _range_error(known)
     smallest = SCALES[-1] ** 2 if default.form in (ADDED, FLOOR_OF_SQUARE) else SCALES[-1]
     if plain and known is not None and known > 100 * smallest and not message:
         error, message = 1.0, f"eps {known:g} is given, but has no effect"
@@ -164,7 +164,7 @@ def _unseen(plain: bool, default: Reference, known: float | None) -> Settled:
     return Settled(default, "", None, known, error, message)
 
 
-def _range(value: float) -> tuple[float, str]:
+def _range_error(value: float) -> tuple[float, str]:
     """Return the error and message for an eps out of the range that rule NRM303 allows, (0, "") within it."""
     if not math.isfinite(value):
         return math.inf, f"eps is {value}"
@@ -175,7 +175,7 @@ def _range(value: float) -> tuple[float, str]:
     return 0.0, ""
 
 
-def _usable(value: float | None) -> float:
+def _positive_or_zero(value: float | None) -> float:
     return value if value is not None and math.isfinite(value) and value > 0 else 0.0
 
 

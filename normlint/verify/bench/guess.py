@@ -64,7 +64,7 @@ def place(target: Any) -> str:
 @contextlib.contextmanager
 def running() -> Iterator[None]:
     """Suppress warnings, restore the random state afterwards, and raise torch's limit on recompilations."""
-    with _patient_compiler(), warnings.catch_warnings(), torch.random.fork_rng(devices=()):
+    with _raised_recompile_limit(), warnings.catch_warnings(), torch.random.fork_rng(devices=()):
         warnings.simplefilter("ignore")
         yield
 
@@ -94,7 +94,7 @@ def _second_output(subject: Live, bench: Bench) -> Iterator[Outcome]:
 
 
 @contextlib.contextmanager
-def _patient_compiler() -> Iterator[None]:
+def _raised_recompile_limit() -> Iterator[None]:
     """Raise torch's limit on recompilations, since the probes have more shapes and dtypes than it allows."""
     dynamo = sys.modules.get("torch._dynamo")
     if dynamo is None:
@@ -109,17 +109,17 @@ def live(target: Any, asked: Asked) -> Live:
     """Return the subject for a live module or function."""
     original = getattr(target, "_orig_mod", target)
     if isinstance(original, nn.Module):
-        found: Live = _module(target, original, asked)
+        found: Live = _module_subject(target, original, asked)
     else:
-        found = _function(target, asked)
+        found = _function_subject(target, asked)
     found.ranks = _ranks(found) if asked.shape is None else (len(features_last(asked.shape, found) or ()),)
     kinds = (asked.kind,) if asked.kind else _named_kinds(original)
-    found.meaning = _fitting(found, kinds, features_last(asked.shape, found))
+    found.meaning = _closest_meaning(found, kinds, features_last(asked.shape, found))
     return found
 
 
-def _module(target: Any, module: nn.Module, asked: Asked) -> LiveModule:
-    paths = list(_tensors(module))
+def _module_subject(target: Any, module: nn.Module, asked: Asked) -> LiveModule:
+    paths = list(_gain_candidates(module))
     gain, shift = (next((p for n in names for p in paths if p.split(".")[-1] == n), "") for names in (GAINS, SHIFTS))
     eps = _eps_of(module) if asked.eps is None else asked.eps
     meaning = Meaning("", eps=eps, gain=gain, shift=shift, filled_later=True)
@@ -132,7 +132,7 @@ def _module(target: Any, module: nn.Module, asked: Asked) -> LiveModule:
     return LiveModule(module, compiled, meaning=meaning, sizes=(size,) if size else None, call=call)
 
 
-def _tensors(module: nn.Module) -> Iterator[str]:
+def _gain_candidates(module: nn.Module) -> Iterator[str]:
     """Yield the dotted paths of tensors that may be a gain or shift, the module's own first."""
     named = [(n, t) for n, t in vars(module).items() if isinstance(t, Tensor)]
     named += sorted((*module.named_parameters(), *module.named_buffers()), key=lambda item: item[0].count("."))
@@ -140,8 +140,8 @@ def _tensors(module: nn.Module) -> Iterator[str]:
     yield from (n for n, t in named if t.is_floating_point() and t.numel() == max(t.shape, default=1))
 
 
-def _function(target: Any, asked: Asked) -> LiveFunction:
-    taken = _taken(target, asked)
+def _function_subject(target: Any, asked: Asked) -> LiveFunction:
+    taken = _filled_by_inputs(target, asked)
     names = {name: default for name, default in parameters(target).items() if name not in taken}
     default = next((names[n] for n in EPS if isinstance(names.get(n), float)), None)
     if target is torch.nn.functional.rms_norm:
@@ -154,7 +154,7 @@ def _function(target: Any, asked: Asked) -> LiveFunction:
     return LiveFunction(target, meaning=meaning, sizes=sizes, takes_eps=takes_eps, call=call)
 
 
-def _taken(target: Any, asked: Asked) -> tuple[str, ...]:
+def _filled_by_inputs(target: Any, asked: Asked) -> tuple[str, ...]:
     """Return the names of the parameters that the caller's own `inputs` fill."""
     if asked.inputs is None:
         return ()
@@ -216,7 +216,7 @@ def _named_kinds(target: Any) -> tuple[str, ...]:
     return ("l2",) if "l2" in name else KINDS
 
 
-def _fitting(subject: Live, kinds: tuple[str, ...], shape: tuple[int, ...] | None = None) -> Meaning:
+def _closest_meaning(subject: Live, kinds: tuple[str, ...], shape: tuple[int, ...] | None = None) -> Meaning:
     """Return the meaning with the kind and offset whose reference comes closest to the output for one input."""
     meant = subject.meaning
     candidates = [

@@ -72,7 +72,7 @@ def _verdict(outcomes: tuple[Outcome, ...], settled: Settled, device: str) -> Ve
     failed = sorted((o for o in outcomes if not o.probe.passed), key=lambda o: (o.status != WRONG, o.order))
     # an eps that was fitted to code that isn't the norm means nothing
     normal = outcomes[0].probe.passed or failed[0].probe.probe == EPS
-    worst = failed[0].probe if failed else max((o.probe for o in outcomes), key=_share, default=None)
+    worst = failed[0].probe if failed else max((o.probe for o in outcomes), key=_share_of_limit, default=None)
     return Verdict(
         failed[0].status if failed else MATCH,
         failed[0].probe.message if failed else "",
@@ -85,13 +85,13 @@ def _verdict(outcomes: tuple[Outcome, ...], settled: Settled, device: str) -> Ve
     )
 
 
-def _share(probe: Probe) -> float:
+def _share_of_limit(probe: Probe) -> float:
     return probe.error / probe.limit if probe.limit else 0.0
 
 
 def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...], more: More) -> Iterator[Outcome]:
     """Yield the outcomes of all probes, or of the plain one alone where it raises."""
-    first = tuple(_tried(PLAIN.name, "fp32", PLAIN.label, partial(_value, bench, PLAIN, 100)))
+    first = tuple(_run_check(PLAIN.name, "fp32", PLAIN.label, partial(_check_output, bench, PLAIN, 100)))
     for one in first:
         values = one.order not in (RAISED, SHAPE)
         if not one.probe.passed and (doubt := bench.subject.doubt(values=values)):
@@ -102,21 +102,21 @@ def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...], m
     yield Outcome(Probe(EPS, "fp32", settled.error, 0.0, settled.message), 20)
     cases = [case for case in (*FP32, *HALVES, *more.cases) if case.dtype in dtypes]
     checks: list[tuple[str, str, str, Check]] = [
-        (case.name, SHORT[case.dtype], case.label, partial(_value, bench, case, 101 + n))
+        (case.name, SHORT[case.dtype], case.label, partial(_check_output, bench, case, 101 + n))
         for n, case in enumerate(cases)
     ]
     halves = [dtype for dtype in dtypes if dtype != torch.float32]
     checks += [("row gain", SHORT[h], f"{SHORT[h]} input", partial(_row_gain, bench, h)) for h in halves]
     checks += [(name, "fp32", name, partial(check, bench)) for name, check in (*more.checks, *CHECKS)]
     checks.append(("moves to another device", "fp32", "moves to another device", partial(movable, bench)))
-    yield from chain.from_iterable(_tried(*check) for check in checks)
+    yield from chain.from_iterable(_run_check(*check) for check in checks)
 
 
 RAISED: Final = 5
 SHAPE: Final = 10
 
 
-def _tried(name: str, short: str, about: str, check: Check) -> Iterator[Outcome]:
+def _run_check(name: str, short: str, about: str, check: Check) -> Iterator[Outcome]:
     """Yield a check's outcomes; if the norm raises, the check fails."""
     try:
         yield from check()
@@ -138,7 +138,7 @@ def _settled(bench: Bench) -> Settled:
     x, direction = rows(d, subject.meaning.kind == "layer", bench.device, bench.generator(50))
     found = None
     try:
-        y = _by_rows(bench, x, d)
+        y = _outputs_without_shift(bench, x, d)
     except (RaisedError, LeftOutError):
         y = None
     if y is not None:
@@ -148,7 +148,7 @@ def _settled(bench: Bench) -> Settled:
     return settle(found, subject.meaning, made.eps, d)
 
 
-def _by_rows(bench: Bench, x: Tensor, d: int) -> Tensor | None:
+def _outputs_without_shift(bench: Bench, x: Tensor, d: int) -> Tensor | None:
     """Return the norm's output for `x` (rows, d) with the shift set to zero; None if it changes the shape."""
     made = bench.made(d)
     shift = None if made.shift is None else made.shift.detach().clone()
@@ -166,7 +166,7 @@ def _by_rows(bench: Bench, x: Tensor, d: int) -> Tensor | None:
     return torch.stack([y.reshape(-1, d)[0] for y in found]) if alone else found[0].reshape(x.shape)
 
 
-def _value(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
+def _check_output(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
     """Check the shape, the dtype and the values of the output for one input."""
     case = bench.adapted(wanted)
     if case is None:

@@ -24,11 +24,11 @@ def movable(bench: Bench) -> Iterator[Outcome]:
     made = bench.made(bench.size(D))
     if made.module is None:
         return
-    message = _left_behind(bench, made, made.module) if _may_stay(bench, made, made.module) else ""
+    message = _device_error(bench, made, made.module) if _uses_other_tensors(bench, made, made.module) else ""
     yield holds("moves to another device", not message, message, 76)
 
 
-def _may_stay(bench: Bench, made: Made, module: nn.Module) -> bool:
+def _uses_other_tensors(bench: Bench, made: Made, module: nn.Module) -> bool:
     """Return whether the norm uses tensors besides parameters and buffers; if not, the costly check is needless."""
     own = (made.gain, made.shift)
     held = (v for part in module.modules() for v in vars(part).values() if isinstance(v, Tensor) and v.ndim)
@@ -58,7 +58,7 @@ class _Factories(TorchFunctionMode):
         return y
 
 
-def _left_behind(bench: Bench, made: Made, module: nn.Module) -> str:
+def _device_error(bench: Bench, made: Made, module: nn.Module) -> str:
     x = plain(bench, 9).to("meta")
     module.to("meta")
     try:

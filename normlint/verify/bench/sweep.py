@@ -34,12 +34,12 @@ def sweep(bench: Bench, dtypes: Sequence[torch.dtype]) -> Sweep:
     """Return the curves and row changes of a norm, within the time budget; the bench's reference must be set."""
     until = time.monotonic() + BUDGET
     curves = tuple(curve for dtype in dtypes for curve in _curves(bench, dtype, until))
-    return Sweep(curves, _change(bench) if time.monotonic() < until else ())
+    return Sweep(curves, _row_changes(bench) if time.monotonic() < until else ())
 
 
 def _curves(bench: Bench, dtype: torch.dtype, until: float) -> Iterator[Curve]:
     limit = measure.LIMIT[dtype] * torch.finfo(dtype).eps
-    for of, error in ((NORM, _error), (TORCH, _error_of_torch)):
+    for of, error in ((NORM, _error_of_norm), (TORCH, _error_of_torch)):
         points = tuple(_points(bench, dtype, error, until))
         if points:
             yield Curve(of, SHORT[dtype], limit, points)
@@ -62,7 +62,7 @@ def _points(
             yield scale, math.inf
 
 
-def _error(bench: Bench, x: Tensor) -> float:
+def _error_of_norm(bench: Bench, x: Tensor) -> float:
     """Return the norm's largest error, relative to its spread, with any eps that is correct in its dtype."""
     made = bench.made(x.shape[-1], x.dtype)
     with torch.no_grad():
@@ -70,7 +70,7 @@ def _error(bench: Bench, x: Tensor) -> float:
     if y.shape != x.shape or not y.is_floating_point():
         return math.inf
     held = (bench.reference, *(held for held, why in of_half(bench.reference, x.dtype) if not why))
-    return min(_share(y, *bench.expected(made, x, one)) for one in held)
+    return min(_relative_error(y, *bench.expected(made, x, one)) for one in held)
 
 
 def _error_of_torch(bench: Bench, x: Tensor) -> float:
@@ -88,7 +88,7 @@ def _error_of_torch(bench: Bench, x: Tensor) -> float:
         raise LeftOutError(str(error)) from error
     exact = wide(x)
     gain, shift = (None if one is None else one.double() for one in kept)
-    return _share(y, reference(exact, gain, shift), reference.spread(exact, gain, shift))
+    return _relative_error(y, reference(exact, gain, shift), reference.spread(exact, gain, shift))
 
 
 def of_torch(reference: Reference) -> Reference:
@@ -111,12 +111,12 @@ def _by_torch(reference: Reference, x: Tensor, gain: Tensor | None, shift: Tenso
     return y if shift is None else y + shift
 
 
-def _share(y: Tensor, ref: Tensor, spread: Tensor) -> float:
+def _relative_error(y: Tensor, ref: Tensor, spread: Tensor) -> float:
     """Return the largest error relative to its spread, not in units of the dtype's eps."""
     return measure.elementwise(y, ref, spread) * torch.finfo(y.dtype).eps
 
 
-def _change(bench: Bench) -> tuple[tuple[float, ...], ...]:
+def _row_changes(bench: Bench) -> tuple[tuple[float, ...], ...]:
     """Return how far each output row moves when each row of `independence`'s input is changed; () where unknown."""
     try:
         made, x = bench.made(bench.size(D)), plain(bench, ROWS)

@@ -16,8 +16,8 @@ from typing import Any, Final
 from normlint.text.verdict import SKIPPED, Verdict
 from normlint.verify.guard import frames, limits
 
-_PATIENCE: Final = 0.5  # seconds that a child has to exit after its pipe ended
-_LOOKING: Final = 5.0  # seconds between checks whether the parent is gone, whose pipe others may hold open
+_EXIT_TIME: Final = 0.5  # seconds that a child has to exit after its pipe ended
+_PARENT_CHECK: Final = 5.0  # seconds between checks whether the parent is gone, whose pipe others may hold open
 
 Answer = dict[str, Any]
 Request = dict[str, Any]
@@ -86,7 +86,7 @@ def _idle(children: list[_Child], settings: Settings, respond: Respond) -> _Chil
 def _ready(pipes: list[int], children: list[_Child]) -> list[int]:
     """Return the pipes that have something to read, waiting until the next deadline at most."""
     left = min((child.deadline for child in children), default=math.inf) - time.monotonic()
-    return select.select(pipes, [], [], min(max(left, 0), _LOOKING))[0]
+    return select.select(pipes, [], [], min(max(left, 0), _PARENT_CHECK))[0]
 
 
 def _start(others: list[_Child], settings: Settings, respond: Respond) -> _Child:
@@ -96,13 +96,13 @@ def _start(others: list[_Child], settings: Settings, respond: Respond) -> _Child
     if pid == 0:
         for pipe in (asks, *(other.asks for other in others)):  # else the others would not see the end of their pipes
             os.close(pipe)
-        _live(frames.Reader(asked), writing, settings, respond)
+        _run_child(frames.Reader(asked), writing, settings, respond)
     os.close(asked)
     os.close(writing)
     return _Child(pid, asks, frames.Reader(reading), settings.life)
 
 
-def _live(asked: frames.Reader, writing: int, settings: Settings, respond: Respond) -> None:
+def _run_child(asked: frames.Reader, writing: int, settings: Settings, respond: Respond) -> None:
     """Answer requests in a forked child until their pipe ends, then exit."""
     status = 1
     try:
@@ -125,7 +125,7 @@ def _finished(child: _Child, readable: bool, settings: Settings, answers: int) -
         return False
     # a norm that could not be judged may have changed the state of the child
     over = not heard or heard["verdict"]["status"] == SKIPPED or not child.left or child.request is None
-    status = _end(child, patience=0.0 if heard else _PATIENCE) if over else 0
+    status = _end(child, patience=0.0 if heard else _EXIT_TIME) if over else 0
     if child.request is not None:
         answer = heard or _failed(limits.ending(os.waitstatus_to_exitcode(status), settings.timeout))
         frames.write(answers, {**answer, "index": child.request["index"]})

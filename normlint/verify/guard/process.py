@@ -34,7 +34,7 @@ _KEPT: Final = (
     *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
 )
 _ONE_THREAD: Final = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-_LEAVING: Final = 2.0  # seconds for a worker to end when it is asked to
+_EXIT_TIME: Final = 2.0  # seconds for a worker to end when it is asked to
 
 
 class VerifierError(Exception):
@@ -47,8 +47,8 @@ class Process:
     `own_world`: run it in its own temporary directory, with only the environment variables it needs.
     """
 
-    def __init__(self, settings: dict[str, Any], *, own_world: bool = True) -> None:
-        self._settings, self._own_world = settings, own_world
+    def __init__(self, settings: dict[str, Any], *, isolated: bool = True) -> None:
+        self._settings, self._isolated = settings, isolated
         self.closed = False
         self._place = tempfile.mkdtemp(prefix="normlint-")
         try:
@@ -67,12 +67,12 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=self._place if self._own_world else None,
-            env=_environment(self._place) if self._own_world else {**os.environ, **_ONE_THREAD},
+            cwd=self._place if self._isolated else None,
+            env=_environment(self._place) if self._isolated else {**os.environ, **_ONE_THREAD},
             start_new_session=True,
             bufsize=0,
         )
-        self._came: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._listener: threading.Thread | None = None
         self.send(self._settings)
 
@@ -87,7 +87,7 @@ class Process:
         self.late = False
         self._listen()
         try:
-            return self._came.get(timeout=seconds)
+            return self._messages.get(timeout=seconds)
         except queue.Empty:
             self.late = True
             return None
@@ -97,7 +97,7 @@ class Process:
         if self._listener is None:
             assert self._process.stdout is not None
             reader = frames.Reader(self._process.stdout.fileno())
-            self._listener = threading.Thread(target=_listen, args=(reader, self._came), daemon=True)
+            self._listener = threading.Thread(target=_listen, args=(reader, self._messages), daemon=True)
             self._listener.start()
 
     def restart(self) -> int:
@@ -122,24 +122,24 @@ class Process:
         assert process.stdin is not None and process.stdout is not None  # noqa: PT018
         process.stdin.close()
         try:
-            process.wait(0.0 if self.late else _LEAVING)
+            process.wait(0.0 if self.late else _EXIT_TIME)
         except subprocess.TimeoutExpired:
             _kill(process)
         code = process.wait()
         if self._listener is not None:
-            self._listener.join(_LEAVING)
+            self._listener.join(_EXIT_TIME)
             if self._listener.is_alive():  # something that outlived the worker may hold its pipe open
                 return code
         process.stdout.close()
         return code
 
 
-def _listen(reader: frames.Reader, came: queue.SimpleQueue[dict[str, Any] | None]) -> None:
+def _listen(reader: frames.Reader, messages: queue.SimpleQueue[dict[str, Any] | None]) -> None:
     """Put each message into the queue, then None at the end of the pipe or at a broken frame."""
     with contextlib.suppress(OSError, frames.BrokenFrameError):
         while (message := reader.next()) is not None:
-            came.put(message)
-    came.put(None)
+            messages.put(message)
+    messages.put(None)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -19,7 +19,7 @@ from normlint.verify.job import Job
 __all__ = ["DeviceError", "TorchMissingError", "Verifier", "VerifierError"]
 
 _DEVICE: Final = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
-_STARTING: Final = 180.0  # seconds to import torch in, from a cold disk
+_START_TIMEOUT: Final = 180.0  # seconds to import torch in, from a cold disk
 _GRACE: Final = 30.0  # seconds that the worker may be silent beyond a norm's timeout
 _MOST: Final = 8  # norms at a time: each process takes some 50 MB
 
@@ -66,7 +66,7 @@ class Verifier:
         }
         self._hello: dict[str, Any] = {}
         self._alone = False  # one norm at a time, so that it is known which one the worker dies of
-        self._process = Process(self._settings, own_world=not execute)
+        self._process = Process(self._settings, isolated=not execute)
 
     def __enter__(self) -> Verifier:
         return self
@@ -90,50 +90,50 @@ class Verifier:
 
     def verdicts(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Verdict]]:
         """Yield each job's index and verdict as they come; jobs with the same key are run once."""
-        same: dict[Job, list[int]] = {}
+        by_key: dict[Job, list[int]] = {}
         for index, job in enumerate(jobs):
-            same.setdefault(job.key, []).append(index)
+            by_key.setdefault(job.key, []).append(index)
         runnable = []
-        for numbers in same.values():
+        for numbers in by_key.values():
             job = jobs[numbers[0]]
             if job.needs:
                 yield from ((index, Verdict(SKIPPED, f"needs {job.needs}")) for index in numbers)
             else:
                 runnable.append(numbers[0])
         for first, verdict in self._run([(index, jobs[index]) for index in runnable]):
-            yield from ((index, verdict) for index in same[jobs[first].key])
+            yield from ((index, verdict) for index in by_key[jobs[first].key])
 
     def _run(self, jobs: list[tuple[int, Job]]) -> Iterator[tuple[int, Verdict]]:
         waiting = deque(jobs)
-        flying: dict[int, Job] = {}
-        while waiting or flying:
+        running: dict[int, Job] = {}
+        while waiting or running:
             window = self._window
-            while waiting and len(flying) < window:
+            while waiting and len(running) < window:
                 index, job = waiting.popleft()
-                flying[index] = job
+                running[index] = job
                 try:
                     self._process.send({"index": index, "job": job.as_dict()})
                 except frames.BrokenFrameError:
-                    del flying[index]
+                    del running[index]
                     yield index, Verdict(SKIPPED, "needs a shorter program")
-            answer = self._answer(flying) if flying else None
+            answer = self._answer(running) if running else None
             if answer is not None:
-                del flying[answer[0]]
+                del running[answer[0]]
                 yield answer
-            elif flying:
-                waiting.extendleft(reversed(list(flying.items())))
-                flying.clear()
+            elif running:
+                waiting.extendleft(reversed(list(running.items())))
+                running.clear()
 
     @property
     def _window(self) -> int:
         """Return how many norms may be under way: enough to keep every core busy."""
         return 2 * self._workers if self._worker_info()["fork"] and not self._alone else 1
 
-    def _answer(self, flying: dict[int, Job]) -> tuple[int, Verdict] | None:
+    def _answer(self, running: dict[int, Job]) -> tuple[int, Verdict] | None:
         """Return the next verdict with its index; None if the worker died and it is unknown which norm is to blame."""
         message = self._process.receive(self._timeout + (_GRACE if self._hello["fork"] else 0.0))
         index = message.get("index") if message else None
-        if message and isinstance(index, int) and index in flying:
+        if message and isinstance(index, int) and index in running:
             try:
                 verdict = frames.to_verdict(message.get("verdict"))
             except frames.BrokenFrameError:
@@ -143,11 +143,11 @@ class Verifier:
             return index, verdict
         late = self._process.late
         code = self._restart()
-        if len(flying) > 1:
+        if len(running) > 1:
             self._alone = True
             return None
         reason = BROKEN if message else f"timed out after {self._timeout:g} s" if late else ending(code, self._timeout)
-        return next(iter(flying)), Verdict(SKIPPED, reason)
+        return next(iter(running)), Verdict(SKIPPED, reason)
 
     def _restart(self) -> int:
         self._hello = {}
@@ -156,7 +156,7 @@ class Verifier:
     def _worker_info(self) -> dict[str, Any]:
         """Return the worker's first message, which it sends once torch is imported; VerifierError if it failed."""
         if not self._hello:
-            hello = self._process.receive(_STARTING)
+            hello = self._process.receive(_START_TIMEOUT)
             if hello is None:
                 self.close()
                 raise VerifierError("the verifier's process didn't start")

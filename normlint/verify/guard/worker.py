@@ -18,9 +18,9 @@ from normlint.verify.job import Job, Meaning
 
 CAN_FORK: Final = hasattr(os, "fork") and sys.platform != "darwin"  # forked children of macOS's libraries hang
 _GRACE: Final = 5  # seconds beyond a norm's timeout after which a worker ends itself if its parent hasn't
-_CONTEXTS: Final = 4  # most children on an accelerator, where the context of each takes some hundred MB
-_LIFE: Final = 16  # norms that a child interprets: forking costs half as much as judging
-_PROBING: Final = 60.0  # seconds to find out whether a device works
+_MOST_CONTEXTS: Final = 4  # most children on an accelerator, where the context of each takes some hundred MB
+_NORMS_PER_CHILD: Final = 16  # norms that a child interprets: forking costs half as much as judging
+_PROBE_TIMEOUT: Final = 60.0  # seconds to find out whether a device works
 
 _WARMING: Final = """
 import torch
@@ -56,7 +56,7 @@ def main() -> None:
         return
     forks = CAN_FORK and bool(asked["fork"])
     try:
-        hello = _prepared(str(asked["device"]), forks=forks)
+        hello = _prepare_torch(str(asked["device"]), forks=forks)
         judge(Job("warming", Meaning("rms", gain="weight"), _WARMING, "Norm", "forward"), Bench())
     except (ImportError, OSError) as error:
         frames.write(answers, {"error": f"torch can't be imported: {error}"})
@@ -67,7 +67,7 @@ def main() -> None:
         serve(requests, answers, asked, Bench(hello["device"], int(asked["seed"]), bool(asked["execute"])))
 
 
-def _prepared(wanted: str, *, forks: bool) -> dict[str, str]:
+def _prepare_torch(wanted: str, *, forks: bool) -> dict[str, str]:
     """Import what norms need, in one thread since forks keep no other; return the device and torch's version."""
     import torch
 
@@ -77,8 +77,8 @@ def _prepared(wanted: str, *, forks: bool) -> dict[str, str]:
     kind = wanted.partition(":")[0]
     drivers = {"cuda": torch.version.cuda or torch.version.hip, "mps": torch.backends.mps.is_built()}
     if wanted == "auto":
-        device = "cuda" if drivers["cuda"] and _works("cuda", forks=forks) else "cpu"
-    elif wanted == "cpu" or (drivers.get(kind) and _works(wanted, forks=forks)):
+        device = "cuda" if drivers["cuda"] and _device_works("cuda", forks=forks) else "cpu"
+    elif wanted == "cpu" or (drivers.get(kind) and _device_works(wanted, forks=forks)):
         device = wanted
     else:
         return {
@@ -87,7 +87,7 @@ def _prepared(wanted: str, *, forks: bool) -> dict[str, str]:
     return {"device": device, "torch": torch.__version__}
 
 
-def _works(device: str, *, forks: bool) -> bool:
+def _device_works(device: str, *, forks: bool) -> bool:
     """Return whether torch can use the device, tried in a child since a started driver doesn't survive a fork."""
     if not forks:
         return _usable(device)
@@ -98,7 +98,7 @@ def _works(device: str, *, forks: bool) -> bool:
             status = 0 if _usable(device) else 1
         finally:
             os._exit(status)
-    until = time.monotonic() + _PROBING
+    until = time.monotonic() + _PROBE_TIMEOUT
     while time.monotonic() < until:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
@@ -122,8 +122,8 @@ def _serve_forking(requests: frames.Reader, answers: int, asked: dict[str, Any],
     gc.collect()
     gc.freeze()  # a collection would write to shared pages, which copies them in each child
     accelerator = bench.device != "cpu"
-    workers = min(int(asked["workers"]), _CONTEXTS) if accelerator else int(asked["workers"])
-    settings = fork.Settings(workers, float(asked["timeout"]), accelerator, 1 if bench.execute else _LIFE)
+    workers = min(int(asked["workers"]), _MOST_CONTEXTS) if accelerator else int(asked["workers"])
+    settings = fork.Settings(workers, float(asked["timeout"]), accelerator, 1 if bench.execute else _NORMS_PER_CHILD)
     fork.serve(requests, answers, settings, lambda request: _response(request, bench))
 
 

@@ -1,1 +1,1 @@
-"""The verifier: build the norm, run it, compare it with an independent reference. The only floor that imports torch."""
+"""Build a norm, run it, and compare it with an independent reference. No other package of normlint imports torch."""

@@ -1,7 +1,7 @@
-"""A norm judged by interpreting its text with torch's tensors: none of its Python is executed, in no process.
+"""Judge a norm by interpreting its text on torch's tensors, without executing any of its Python.
 
-It works in the caller's own process; what the text computes is bounded in steps, not in memory or time: whoever judges
-texts of strangers does so in a process with limits.
+The norm is judged in the caller's own process. The interpreter bounds the number of steps, but neither memory nor time,
+so untrusted text must be judged in a process with limits.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ Names = Callable[[Job], dict[str, Any]]
 
 
 def interpreted(job: Job) -> dict[str, Any]:
-    """The name that the job's entry begins with, and what it means in the interpreted program."""
+    """Return the first name of the job's entry with its value in the interpreted program."""
     head = job.entry.partition(".")[0]
     return {head: StandInProgram(job.program, finder(job.path)).value(head)}
 
 
 def judged(job: Job, *, device: str = "cpu", seed: int = 0, names: Names = interpreted) -> Verdict:
-    """The job's verdict. `names`: what makes the job's entry."""
+    """Return the job's verdict; `names` returns the namespace in which the job's entry is looked up."""
     verdict = _judged(job, device, seed, names)
     if verdict.status != WRONG or job.claims:
         return verdict
-    # what nobody calls a norm, and has no gain, promises nothing
+    # code without a gain that is not called a norm need not compute one
     return _skipped(f"a name or a gain that promises a norm ({verdict.reason})")
 
 
@@ -58,13 +58,13 @@ def _judged(job: Job, device: str, seed: int, names: Names) -> Verdict:
     if job.needs:
         return _skipped(job.needs)
     try:
-        # an interpreted `print` says that there is one; a text's `set_grad_enabled`, and its chance, end with its norm
+        # keep the text's prints, its `set_grad_enabled` and its random state from the caller
         with contextlib.redirect_stdout(io.StringIO()), torch.enable_grad(), torch.random.fork_rng(devices=()):
             subject = build.subject(job, names(job), device)
             found = judge.judge(subject, device=device, seed=seed, draws=job.sweep)
             if found.status != WRONG:
                 return found
-            again = judge.judge(subject, device=device, seed=seed + 1)  # of chance nobody is called wrong
+            again = judge.judge(subject, device=device, seed=seed + 1)  # wrong only if other inputs confirm it
             return found if again.status == WRONG else again
     except CannotBuildError as error:
         return _skipped(str(error))
@@ -74,13 +74,13 @@ def _judged(job: Job, device: str, seed: int, names: Names) -> Verdict:
         return _skipped(f"a norm that can be built ({error})")
     except Exception as error:  # noqa: BLE001 - a text may raise exceptions of its own
         frames = traceback.extract_tb(error.__traceback__)
-        if not any(map(_is_of_the_text, frames)):
+        if not any(map(_is_users_code, frames)):
             return Verdict(SKIPPED, f"{INTERNAL}: {first_line(error)} in {frames[-1].name}, line {frames[-1].lineno}")
         return _skipped(missing(error) or f"a norm that can be built ({first_line(error)})")
 
 
-def _is_of_the_text(frame: traceback.FrameSummary) -> bool:
-    """It interprets the text, or stands in a module that was imported: neither ours nor torch's."""
+def _is_users_code(frame: traceback.FrameSummary) -> bool:
+    """Return whether a frame interprets the text, or lies in an imported module outside normlint and torch."""
     return frame.filename.startswith(_INTERPRETER) or not frame.filename.startswith(_KNOWN)
 
 
@@ -88,16 +88,16 @@ def _skipped(needs: str) -> Verdict:
     return Verdict(SKIPPED, f"needs {needs}")
 
 
-# --- as Python itself has it: the module is imported, with all that this executes; only where that was asked for ----
+# --- executing an imported module, only on request -------------------------------------------------------------------
 
 
 def executed(job: Job, *, device: str = "cpu", seed: int = 0) -> Verdict:
-    """The verdict on the class or function of the imported module."""
+    """Import the job's module, which runs its code, and return the verdict on the class or function in it."""
     return judged(job, device=device, seed=seed, names=_imported)
 
 
 def _imported(job: Job) -> dict[str, Any]:
-    """The names of the module, imported as pytest does it: from the folder that its package lies in."""
+    """Return the names of the job's module, imported, as pytest does, from the folder that holds its package."""
     if not job.module:
         return interpreted(job)
     folder, file = os.path.split(job.module)

@@ -1,4 +1,4 @@
-"""What the verifier is asked: a program to run, and what the norm in it is meant to compute. Plain data, no torch."""
+"""Define a verification job: a program to run, and what the norm in it is meant to compute. No torch is imported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ADDED: Final = "added"  # (ms + eps)^-1/2
 OUTSIDE: Final = "added to the root"  # 1 / (root + eps)
 FLOOR_OF_SQUARE: Final = "floor of the mean square"  # max(ms, eps)^-1/2
 FLOOR_OF_ROOT: Final = "floor of the root"  # 1 / max(root, eps)
-_REMARK: Final = re.compile(  # strings are gone over, but for those in ''': nothing in them is taken for one
+_COMMENT: Final = re.compile(  # matches docstrings, blank lines and comments; captures other strings, to keep them
     r'''^\ *(?:r?"""(?:[^"\\]|\\.|"(?!""))*"""|\#[^\n]*)?\n | \ *\#[^\n]*
     | ("""(?:[^"\\]|\\.|"(?!""))*""" | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*')''',
     re.MULTILINE | re.DOTALL | re.VERBOSE,
@@ -19,19 +19,19 @@ _REMARK: Final = re.compile(  # strings are gone over, but for those in ''': not
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """All that the reference knows of the user's norm; none of it comes from running the user's code.
+    """What the user's norm is meant to compute, as read from its text and never from running it.
 
     `axes`: the reduced axes of the tensor that is passed in, None for the trailing ones that a normalized_shape names.
-    `form`: how eps may soundly enter besides ADDED, which is always sound. `eps`: where the text fixes it; None: the
-    constructor's or the caller's, or none at all. `gain`, `shift`: the attribute (of a class) or parameter (of a
-    function) that holds it, "" for none. `offset`: the 1 of 1 + w. `lenient`: the statistic is a torch norm, std or
-    normalize, whose limits in half precision are a matter of precision and not an error. `zero_gain`: the gain starts
-    at zero on purpose. `rank`: the number of axes the input must have, None for any. `of_sum`: eps joins the sum of
-    squares or its root, not the mean: a floor of 1e-12 in F.normalize(x) * d ** 0.5 is one of 1e-12 / d ** 0.5 for the
-    root mean square. `filled_later`: other code than the constructor gives the gain its first values. `halves`: a half
-    may come in; otherwise callers that aren't in the text may have cast the input. `axes_read`: the text says which
-    axes are reduced; otherwise `axes` are the likeliest. `elsewhere`: the axes on paths that an argument chooses.
-    `gain_elsewhere`: the text says that the features lie on the reduced axis, and has its gain lie along another.
+    `form`: how eps may correctly enter besides ADDED, which is always correct. `eps`: its value where the text fixes
+    it; None if the constructor or the caller sets it, or there is none. `gain`, `shift`: the attribute (of a class) or
+    parameter (of a function) that holds it, "" for none. `offset`: the 1 of 1 + w. `lenient`: the statistic is a torch
+    norm, std or normalize, whose range in half precision is a matter of precision and not an error. `zero_gain`: the
+    gain starts at zero on purpose. `rank`: the number of axes the input must have, None for any. `of_sum`: eps joins
+    the sum of squares or its root, not the mean: a floor of 1e-12 in F.normalize(x) * d ** 0.5 is a floor of
+    1e-12 / d ** 0.5 for the root mean square. `filled_later`: code outside the constructor gives the gain its first
+    values. `halves`: the input may be fp16 or bf16; otherwise callers that aren't in the text may have cast it.
+    `axes_read`: the text says which axes are reduced; otherwise `axes` are the likeliest. `elsewhere`: the axes on
+    paths that an argument chooses. `gain_elsewhere`: the features lie on the reduced axis, but the gain along another.
     """
 
     kind: str  # rms, layer, l2
@@ -56,16 +56,15 @@ class Meaning:
 class Job:
     """A norm to verify.
 
-    `program` stands on its own but for files of its package: `path` is where its imports count from, "" where it needs
-    none. `entry` is the dotted name of the class or function in it, `method` the method to call on an instance
-    ("forward"), "" for a function. `input`: the parameter that takes the tensor to normalise, "" for the first;
-    `axis`: the parameter that must be given the axis, since its default is all axes. `module`: the file to import
-    and execute in place of the program, in whose names `entry` then is; "" for none: the program is interpreted.
-    `more`: on some paths the definition does more than the norm.
-    `folded`: which features are reduced together isn't known: they were reshaped, or the axes are computed.
-    `claims`: a name or a gain says that a norm is meant; else it isn't called wrong. `needs`: why it can't be
-    built, in words that follow "needs"; then there is no program.
-    `sweep`: besides the verdict, measure what a report draws.
+    `program`: its text, complete but for files of its package. `path`: the file that its imports are resolved from, ""
+    if it needs none. `entry`: the dotted name of the class or function in it. `method`: the method to call on an
+    instance ("forward"), "" for a function. `input`: the parameter that takes the tensor to normalise, "" for the
+    first. `axis`: the parameter to which the axis must be passed, since its default is all axes. `module`: the file to
+    import and execute in place of the program, which then defines `entry`; "" to interpret the program. `more`: on
+    some paths the definition does more than the norm. `folded`: which features are reduced together isn't known, since
+    they were reshaped or the axes are computed. `claims`: a name or a gain says that a norm is meant; otherwise it is
+    never called wrong. `needs`: why the norm can't be built, in words that follow "needs"; there is no program then.
+    `sweep`: also measure the curves that a report draws.
     """
 
     qualname: str
@@ -85,16 +84,16 @@ class Job:
 
     @property
     def swept(self) -> Job:
-        """The same job with all that a report draws."""
+        """Return the same job, which also measures the curves that a report draws."""
         return replace(self, sweep=True)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the job as a dict for JSON."""
         return asdict(self)
 
     @classmethod
     def of_dict(cls, data: dict[str, Any]) -> Job:
-        """The inverse of `as_dict`."""
+        """Return the job that `as_dict` returned as a dict, also after a round trip through JSON."""
         meaning = dict(data["meaning"])
         meaning["axes"] = _axes(meaning["axes"])
         meaning["elsewhere"] = tuple(map(_axes, meaning["elsewhere"]))
@@ -102,8 +101,8 @@ class Job:
 
     @property
     def key(self) -> Job:
-        """Equal for jobs that must get the same verdict, whatever the norm is called and remarked."""
-        program = self.program if "'''" in self.program else _REMARK.sub(r"\1", self.program)
+        """Return a key that is equal for jobs that differ only in qualname, comments and docstrings."""
+        program = self.program if "'''" in self.program else _COMMENT.sub(r"\1", self.program)
         return replace(self, qualname="", program=program)
 
 

@@ -1,4 +1,4 @@
-"""What the parameters of norms are called, and what each is for."""
+"""Recognise the purpose of a norm's parameters by their names."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _ZERO_ONE: Final = re.compile(r"drop|prob|^p$|rate")
 
 
 def is_eps(name: str) -> bool:
-    """Whether a parameter of this name takes eps."""
+    """Return whether a parameter of this name takes eps."""
     return bool(_EPS.search(name.lower()))
 
 
 def is_features(name: str) -> bool:
-    """A parameter that takes the number of features."""
+    """Return whether a parameter of this name takes the number of features."""
     return name.lower() in FEATURES or bool(_FEATURES.search(name.lower()))
 
 
 def is_rate(name: str) -> bool:
-    """A dropout rate or the like."""
+    """Return whether a parameter of this name takes a rate or probability, as dropout does."""
     return bool(_ZERO_ONE.search(name.lower()))
 
 
 def input_role(name: str) -> str:
-    """What a further input of a forward is: gain, shift, residual, gate, mask, condition, ... or "" where unknown."""
+    """Return the role of a further input of a forward: gain, shift, residual, gate, mask, ...; "" where unknown."""
     low = name.lower()
     for role, found in (
         ("eps", is_eps(low)),

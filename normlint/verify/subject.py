@@ -1,4 +1,4 @@
-"""A norm that can be run: what the probes need of a class from a file, a function, or a live module."""
+"""Define the interface through which probes build and run a norm: a class of a file, a function or a live module."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class CannotBuildError(Exception):
 
 @dataclass(slots=True)
 class Made:
-    """One norm, built for `d` features, on a device and in a dtype.
+    """A norm built for a number of features, a device and a dtype.
 
-    `run` takes and gives the tensor with the features last; `axis` and other layouts are its business. `gain` and
-    `shift` are the module's own tensors (leaves that may be filled and differentiated), None for none: the effective
-    gain is `offset + gain`. `eps` is the one it was given, None where none is known. `trained`: the gain is to get a
-    gradient; a function may leave that out, as `weight.data` does where nothing is trained.
+    `run`: the norm as a function of a tensor with the features last; it handles other axes and layouts itself. `gain`,
+    `shift`: the module's own tensors (leaves that may be filled and differentiated), None for none; the effective gain
+    is `offset + gain`. `eps`: the one it was given, None where none is known. `trained`: the gain must get a gradient;
+    in a function it need not, as with `weight.data` where nothing is trained.
     """
 
     run: Callable[[Tensor], Tensor]
@@ -37,7 +37,7 @@ class Made:
 
 
 class Subject(Protocol):
-    """Makes the norm in any size, dtype and place. Each call gives a fresh one."""
+    """A norm that can be built in any size, dtype and place."""
 
     meaning: Meaning
     sizes: tuple[int, ...] | None  # the only numbers of features there are; None: any
@@ -47,9 +47,9 @@ class Subject(Protocol):
     def make(
         self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
     ) -> Made:
-        """A new norm as its constructor leaves it, then cast and moved; CannotBuildError where that isn't possible."""
+        """Return a new norm as its constructor leaves it, then cast and moved; CannotBuildError if that fails."""
         ...
 
     def doubt(self, *, values: bool) -> str:
-        """What it would need if what it raises, or its shape, or its `values`, are our own doing; "" where not."""
+        """Return what must be known before its exception, shape or `values` count against it, "" for nothing."""
         ...

@@ -1,1 +1,1 @@
-"""From a program to a norm that can be built in any size: arguments, further inputs, layouts."""
+"""Build the norm of a program in any size: find constructor arguments, further inputs and the layout."""

@@ -1,4 +1,4 @@
-"""What a norm is compared with while the way to call it is looked for: its plain formula, on inputs that tell."""
+"""Prepare inputs, gains and shifts that show whether a trial call agrees with the formula, and compare outputs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from normlint.verify.assembly.instance import Live
 from normlint.verify.assembly.layout import Layout
 from normlint.verify.job import Meaning
 
-AGREES: Final = 5e-3  # a relative error of the whole output that only rounding and eps explain
+AGREES: Final = 5e-3  # a relative error of the whole output that rounding and eps explain
 
 
 @lru_cache(maxsize=32)
 def values(shape: tuple[int, ...]) -> Tensor:
-    """Rows of different scales, large against any eps; the same for every trial, and not to be changed."""
+    """Return rows of different scales, large against any eps; cached, so not to be changed in place."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(shape, generator=generator)
     scale = torch.exp2(torch.rand((*shape[:-1], 1), generator=generator) * 4 + 1)
@@ -27,7 +27,7 @@ def values(shape: tuple[int, ...]) -> Tensor:
 
 
 def prepared(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
-    """With the gain and shift that a call passes, and with values that show whether they are used."""
+    """Return `live` with the gain and shift that a call passes, filled with values that show whether they are used."""
     live = with_tensors(live, call, d, meaning)
     generator = torch.Generator().manual_seed(2)
     with torch.no_grad():
@@ -39,7 +39,7 @@ def prepared(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
 
 
 def with_tensors(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
-    """With the tensors that a call passes as gain and shift; all else is silenced where the call wants that."""
+    """Return `live` with a neutral gain and shift to pass in the call; a quiet call zeroes all other parameters."""
     shape = call.layout.shape(d)
     if call.takes("gain"):
         gain = torch.full(shape, 1.0 - meaning.offset, dtype=live.dtype, device=live.device)
@@ -53,7 +53,7 @@ def with_tensors(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
 
 
 def untied(live: Live, d: int, meaning: Meaning) -> Live:
-    """Without a gain or shift that lies on some of the reduced axes alone: it is set to do nothing."""
+    """Return `live` without a gain or shift that lies on some of the reduced axes only, which is made neutral."""
     gain, shift = live.gain, live.shift
     if gain is not None and gain.numel() not in (1, d):
         gain.fill_(1.0 - meaning.offset)
@@ -65,20 +65,20 @@ def untied(live: Live, d: int, meaning: Meaning) -> Live:
 
 
 def others_of(live: Live) -> list[Tensor]:
-    """The parameters that are neither gain nor shift."""
+    """Return the parameters that are neither gain nor shift."""
     own = () if live.module is None else live.module.parameters()
     return [p for p in own if p is not live.gain and p is not live.shift]
 
 
 def factor_like(y: Tensor, x: Tensor, layout: Layout) -> bool:
-    """One number a token."""
+    """Return whether `y` has one number for each token of `x`: length 1 on the reduced axes."""
     return all(
         n == (1 if i - x.dim() in layout.axes or i in layout.axes else x.shape[i]) for i, n in enumerate(y.shape)
     )
 
 
 def distance(y: Tensor, ref: Tensor) -> tuple[float, float]:
-    """The relative error of the whole and the cosine; infinity where it isn't finite."""
+    """Return the relative error of the whole output and its cosine with `ref`; (1e9, 0) where it isn't finite."""
     if not bool(torch.isfinite(y).all()):
         return 1e9, 0.0
     norms = y.norm() * ref.norm()

@@ -1,4 +1,4 @@
-"""From a job's namespace to a subject: the norm in any size, dtype and place."""
+"""Build a Subject from a job and the names of its program: the norm in any size, dtype and place."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ AXES: Final = (-1, 1, -2, -3)
 AXIS: Final = "the axis that its features lie on"
 SHAPE: Final = "an input of another shape"
 ROLES: Final = "the norm alone: on some paths more is done with it"
-LARGEST: Final = 8192  # features
-MOST_NUMBERS: Final = 4  # that are tried
+LARGEST: Final = 8192  # the most features that a number in the text may mean
+MOST_NUMBERS: Final = 4  # the most numbers of the text that are tried as sizes
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?![\w.])")
 
 
@@ -41,18 +41,18 @@ class Built:
     sizes: tuple[int, ...] | None
     ranks: tuple[int, ...]
     takes_eps: bool
-    agrees: bool  # it computes what was meant, if only where all of several axes are of one length
+    agrees: bool  # it computes what was meant, at least where all of several axes are of one length
     job: Job
-    elsewhere: Callable[[], bool]  # whether it does so along another axis
+    elsewhere: Callable[[], bool]  # whether it computes what was meant along another axis
 
     def doubt(self, *, values: bool) -> str:
-        """What would have to be known before what it raises, or its shape or `values`, is its own doing; "" for that.
+        """Return what must be known before its exception, its shape or its `values` count against it, "" for nothing.
 
         This is when running may speak where reading found nothing. The reference was given a layout, arguments and
         parameters, so the text must say the layout that the input has, the role of every argument and the state of
         every parameter; or the norm agrees with its definition on an input whose axes all differ in length, which no
-        other layout and no other role would bring about. An exception or a shape is our doing as long as some input
-        is taken. (How a gain starts is the business of `filled_later`.)
+        other layout and no other role would bring about. An exception or a shape is the verifier's fault as long as
+        some input is taken. (How a gain starts is a matter of `filled_later`.)
         """
         if not self.agrees and (self.job.more or self.job.folded):
             return ROLES if self.job.more else "the axes that it reduces, or the groups"
@@ -64,9 +64,9 @@ class Built:
         return AXIS if self.elsewhere() else ""
 
     def _runs_somewhere(self) -> bool:
-        """Whether it takes any input whose axes are of different lengths."""
+        """Return whether it takes any input whose axes are of different lengths."""
         width = WIDTH if self.sizes is None else self.sizes[0]
-        live, extras = self._ready(width)
+        live, extras = self._live_and_extras(width)
         for rank in (3, 4, 2, 5):
             for axis in range(rank):
                 others = (2, 3, 4, 5)[: rank - 1]
@@ -77,10 +77,10 @@ class Built:
                         return True
         return False
 
-    def _ready(
+    def _live_and_extras(
         self, d: int, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
     ) -> tuple[Live, Extras]:
-        """A new norm, and what its call passes on."""
+        """Return a new norm, and the tensors and numbers that its call may pass."""
         call = self.plan.call
         try:
             live = self.plan.make(call.layout, d, dtype, device, eps)
@@ -94,9 +94,9 @@ class Built:
     def make(
         self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
     ) -> Made:
-        """A new norm as its constructor leaves it, then cast and moved."""
+        """Return a new norm as its constructor leaves it, then cast and moved; CannotBuildError if it raises."""
         call = self.plan.call
-        live, extras = self._ready(d, dtype, device, eps)
+        live, extras = self._live_and_extras(d, dtype, device, eps)
 
         def run(x: Tensor) -> Tensor:
             return call.run(live.target, x, extras)
@@ -108,8 +108,8 @@ class Built:
 
 
 def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
-    """The norm that the job's program defines, as it is meant or as it agrees; CannotBuildError where none is made."""
-    first, *more = _meant(job.meaning)
+    """Return the norm that the job's program defines, in the meaning it agrees with; CannotBuildError if none is."""
+    first, *more = _possible_meanings(job.meaning)
     found = _subject(replace(job, meaning=first), namespace, device)
     others = (_subject(replace(job, meaning=meant), namespace, device) for meant in more)
     found = next((one for one in others if one.agrees), found) if not found.agrees else found
@@ -118,8 +118,8 @@ def subject(job: Job, namespace: dict[str, Any], device: str = "cpu") -> Built:
     return found
 
 
-def _meant(meaning: Meaning) -> Iterator[Meaning]:
-    """What is meant, then what is left open: the offset of the gain, the axes that an argument chooses."""
+def _possible_meanings(meaning: Meaning) -> Iterator[Meaning]:
+    """Yield the meaning with each value of what the text leaves open: the gain's offset, axes that arguments choose."""
     for offset in (0.0, 1.0) if math.isnan(meaning.offset) else (meaning.offset,):
         yield replace(meaning, offset=offset)
         yield from (replace(meaning, offset=offset, axes=axes, rank=None) for axes in meaning.elsewhere)
@@ -166,7 +166,7 @@ def _of_class(job: Job, cls: type, device: str) -> Built:
 
 
 def _sized(job: Job, searched: Callable[..., Search], search: Search) -> tuple[Search, tuple[int, ...] | None]:
-    """Where nothing agrees, with the sizes that the text has as numbers."""
+    """Return the search or, where nothing agrees, one that does with a size taken from the text, and that size."""
     tried = search.best or search.fallback
     if search.done or tried is None or tried.call.guessed or job.meaning.axes not in (None, (-1,)):
         return search, None
@@ -178,7 +178,7 @@ def _sized(job: Job, searched: Callable[..., Search], search: Search) -> tuple[S
 
 
 def _numbers(program: str) -> list[int]:
-    """The numbers in a text that may be sizes, or the roots of them; the largest first."""
+    """Return the numbers in a text, and squares of its decimals, that may be sizes; the largest first."""
     found = set(_NUMBER.findall(program))
     roots = {float(number) ** 2 for number in found if "." in number}
     whole = {int(number) for number in found if "." not in number} | {int(n) for n in roots if n.is_integer()}
@@ -193,7 +193,7 @@ def _class_maker(job: Job, way: Construction) -> Make:
 
 
 def _along_another(job: Job, searched: Callable[..., Search]) -> bool:
-    """Whether it is the norm that is meant, but along another axis than was read."""
+    """Return whether it is the norm that is meant, but along another axis than was read."""
     axes = [(axis,) for axis in AXES if (axis,) != job.meaning.axes]
     meanings = (replace(job.meaning, axes=one, rank=None) for one in axes)
     return any(searched(replace(job, meaning=meant)).done for meant in meanings)

@@ -1,8 +1,9 @@
-"""A call of the norm: what its further inputs are given, and which part of what it returns is the norm."""
+"""Call a norm: choose the values of its further inputs, and pick the normalised tensor out of what it returns."""
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import islice, product
@@ -21,10 +22,11 @@ MOST: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What one input is given.
+    """The value that one further input is given.
 
-    `kind`: tensors like, batch, rows, flat or scalar, filled with `number`; plain number, count, none; the gain or
-    shift, wide (to broadcast) or of a batch; features, shape, eps, axis. `divide`: by what it scales the output.
+    `kind`: the shape of a tensor filled with `number` (like, batch, rows, flat, scalar); number, count, none; gain or
+    shift, after "wide " broadcast to the input and after "batch " to (B, D); features, shape, eps, axis. `divide`: the
+    factor by which it scales the output.
     """
 
     kind: str
@@ -34,7 +36,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """The norm's tensors and numbers that a call may pass on."""
+    """The norm's tensors and numbers that a call may pass as arguments."""
 
     gain: Tensor | None = None
     shift: Tensor | None = None
@@ -43,7 +45,10 @@ class Extras:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`pick`: the way to the norm in what is returned; `partial`: that is the factor alone, to be multiplied."""
+    """How to call the norm.
+
+    `pick`: the path to the normalised tensor in what is returned. `partial`: that is only the factor for the input.
+    """
 
     layout: Layout
     values: tuple[tuple[str, Value], ...] = ()
@@ -55,25 +60,22 @@ class Call:
 
     @property
     def divide(self) -> float:
-        """How much the further inputs scale the output by."""
-        found = 1.0
-        for _, value in self.values:
-            found *= value.divide
-        return found
+        """Return the factor by which the further inputs scale the output."""
+        return math.prod((value.divide for _, value in self.values), start=1.0)
 
     def takes(self, kind: str) -> bool:
-        """Whether an input gets this."""
+        """Return whether a further input is given a value of this kind."""
         return any(value.kind.endswith(kind) for _, value in self.values)
 
     def returned(self, target: Callable[..., Any], inner: Tensor, extras: Extras) -> Any:
-        """What the norm gives for an input in its own layout."""
+        """Call the norm with an input in its own layout, and return all that it returns."""
         named = {name: made(value, inner, self.layout, extras) for name, value in self.values}
         if self.input:
             return target(**{self.input: inner}, **named)
         return target(inner, **named)
 
     def run(self, target: Callable[..., Any], x: Tensor, extras: Extras) -> Tensor:
-        """The norm of `x`, features last."""
+        """Return the norm of `x`, both with features last; TypeError if the result is no tensor."""
         inner = self.layout.into(x)
         version = inner._version  # noqa: SLF001
         y = picked(self.returned(target, inner, extras), self.pick)
@@ -87,8 +89,8 @@ class Call:
 
 
 def made(value: Value, x: Tensor, layout: Layout, extras: Extras) -> Any:
-    """The value for an input `x`."""
-    d = x.shape[layout.axes[0]] if len(layout.axes) == 1 else x.shape[min(layout.axes)]
+    """Return the argument that `value` stands for, beside an input `x` in the norm's layout."""
+    d = x.shape[min(layout.axes)]
     tensors: dict[str, tuple[int, ...]] = {
         "like": tuple(x.shape),
         "batch": (x.shape[0], d),
@@ -116,14 +118,14 @@ def made(value: Value, x: Tensor, layout: Layout, extras: Extras) -> Any:
 
 
 def picked(out: Any, path: tuple[Any, ...]) -> Any:
-    """The part of it that the path leads to."""
+    """Return the part of a result that a path of keys, indices and attributes leads to."""
     for step in path:
         out = getattr(out, step) if isinstance(step, str) and not isinstance(out, Mapping) else out[step]
     return out
 
 
 def tensors_in(out: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
-    """The tensors in what a norm returned, and the ways to them."""
+    """Yield each tensor in what a norm returned, after the path to it."""
     if isinstance(out, Tensor):
         yield path, out
     elif len(path) > 2:
@@ -140,7 +142,7 @@ def tensors_in(out: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any
 
 
 def calls(target: Callable[..., Any], job_input: str, named: Mapping[str, str], layout: Layout) -> Iterator[Call]:
-    """The calls to try. `named`: parameters that are the gain and shift, by what was read in the text."""
+    """Yield the calls to try. `named`: the roles of parameters that are known from the text, such as the gain."""
     found = list(inspect.signature(target).parameters.values())
     found = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if not found:
@@ -166,7 +168,7 @@ def calls(target: Callable[..., Any], job_input: str, named: Mapping[str, str], 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One way to fill the further inputs: the shape of conditions, and whether those with a default are filled too."""
+    """A way to fill the further inputs: the shape of conditions, and whether to fill those with a default, too."""
 
     named: Mapping[str, str]
     layout: Layout
@@ -177,7 +179,7 @@ class _Way:
         return self.named.get(p.name) or input_role(p.name)
 
     def guesses(self, p: inspect.Parameter) -> bool:
-        """It is required, and only the output can tell what leaves the norm as it is."""
+        """Return whether it is required, and only the output can tell which value leaves the norm unchanged."""
         required = p.default is inspect.Parameter.empty
         return (
             required
@@ -187,7 +189,7 @@ class _Way:
         )
 
     def options(self, p: inspect.Parameter) -> list[Value | None]:
-        """What it may be given, None for its default; nothing where the default stands."""
+        """Return the values to try for a parameter, None standing for its default; [] to leave it out."""
         role = self.role(p)
         if p.default is inspect.Parameter.empty or p.name in self.named:
             return [*_values(role, p, self.shape, self.layout)]

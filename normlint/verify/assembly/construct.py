@@ -1,4 +1,4 @@
-"""The arguments of a class's constructor, guessed from names, annotations and defaults."""
+"""Guess the arguments of a class's constructor from names, annotations, defaults and uses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Parameters = dict[str, inspect.Parameter]
 
 USUAL_EPS: Final = 1e-6
 MOST: Final = 48
-AXES: Final = (-3, -2, -1, 0, 1, 2)  # as defaults of `dim`, an axis and no number of features
+AXES: Final = (-3, -2, -1, 0, 1, 2)  # as a default of `dim` these are an axis, not a number of features
 _channels: Final[Given] = attrgetter("channels")
 _shape: Final[Given] = attrgetter("shape")
 _KIND: Final = re.compile(r"(^|_)(mode|type|kind|variant|norm|rms|rmsnorm|center|centered|subtract_mean)$")
@@ -31,36 +31,36 @@ _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYW
 
 @dataclass(frozen=True, slots=True)
 class Construction:
-    """A class, and what each parameter of its constructor is given; those left out keep their default."""
+    """A class, and a function of the size for each constructor argument; parameters left out keep their default."""
 
     cls: type
     given: tuple[tuple[str, Given], ...]
     eps_name: str  # "" where there is none
     eps: float | None  # the default, USUAL_EPS where one is required
-    guessed: str = ""  # a parameter of which neither name, annotation nor use says what it is
+    guessed: str = ""  # a parameter whose name, annotation and use don't say what it is
 
     def build(self, size: Size) -> tuple[Any, float | None, bool]:
-        """An instance, the eps it was given, and whether one can be passed."""
+        """Return an instance, the eps it was given (None for none), and whether an eps can be passed."""
         values = {name: give(size) for name, give in self.given}
         eps = self.eps
         if self.eps_name and size.eps is not None:
             values[self.eps_name] = eps = size.eps
-        instance = self.cls(*_placed(self.cls, values), **values)
+        instance = self.cls(*_pop_positional(self.cls, values), **values)
         by_config = any(isinstance(v, Config) and v.gave_eps for v in values.values())
         if by_config and not self.eps_name:
             eps = USUAL_EPS if size.eps is None else size.eps
         return instance, eps, bool(self.eps_name) or by_config
 
 
-def _placed(cls: type, values: dict[str, Any]) -> list[Any]:
-    """Takes out what has to be passed by its place."""
+def _pop_positional(cls: type, values: dict[str, Any]) -> list[Any]:
+    """Remove the positional-only arguments from `values` and return them in order."""
     own = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
     places = [p for p in own if p.kind is inspect.Parameter.POSITIONAL_ONLY][1:]
     return [values.pop(p.name, p.default) for p in places]
 
 
 def parameters(cls: type) -> list[Parameters]:
-    """Of the constructor and, where it passes on what it doesn't know, of the next ones up to nn.Module."""
+    """Return the constructor's parameters, then each base's up to nn.Module as long as *args or **kwargs go on."""
     found: list[Parameters] = []
     for base in cls.__mro__:
         if base in (nn.Module, object):
@@ -75,7 +75,7 @@ def parameters(cls: type) -> list[Parameters]:
 
 
 def constructions(cls: type, axes: tuple[int, ...] | None, program: str, entry: str) -> Iterator[Construction]:
-    """The ways to call it, the likeliest first; the class is called `entry` in the program."""
+    """Yield ways to construct the class, the likeliest first; `entry` is its dotted name in the program."""
     levels = parameters(cls)
     own = levels[0] if levels else {}
     everything = {name: p for level in reversed(levels) for name, p in level.items()}
@@ -90,7 +90,7 @@ def constructions(cls: type, axes: tuple[int, ...] | None, program: str, entry: 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the text tells of a constructor: the reduced axes, its strings, and what parameters are used for."""
+    """What the text tells about a constructor: the reduced axes, string literals, and what parameters are used for."""
 
     axes: tuple[int, ...] | None
     literals: list[str]
@@ -100,32 +100,32 @@ class _Known:
 def _constructions(cls: type, some: Parameters, everything: Parameters, known: _Known) -> Iterator[Construction]:
     eps_name = next((n for n in everything if is_eps(n)), "")
     eps_name = eps_name if eps_name in some or not issubclass(cls, nn.LayerNorm | nn.RMSNorm) else ""
-    rows = _rows(some, known)
+    rows = _options_of_each(some, known)
     default = everything[eps_name].default if eps_name else None
-    eps = USUAL_EPS if eps_name and default is inspect.Parameter.empty else _number(default)
+    eps = USUAL_EPS if eps_name and default is inspect.Parameter.empty else number(default)
     for chosen in product(*rows.values()):
         given = [(name, give) for name, give in zip(rows, chosen, strict=True) if give is not None]
         yield Construction(cls, tuple(given), eps_name, eps, _unexplained(some, known))
 
 
 def _unexplained(some: Parameters, known: _Known) -> str:
-    """The first parameter that is given a size for want of anything better."""
+    """Return the first required parameter that nothing explains, and that so gets a size; "" if there is none."""
     required = (p for p in some.values() if p.default is inspect.Parameter.empty and p.name not in known.uses)
     unexplained = (p.name for p in required if not _annotation(p) and not _by_name(p.name.lower(), "", known.axes))
     return next(unexplained, "")
 
 
-def _rows(some: Parameters, known: _Known) -> dict[str, list[Given | None]]:
-    """What each parameter may be given, None for its default."""
+def _options_of_each(some: Parameters, known: _Known) -> dict[str, list[Given | None]]:
+    """Return the options of each parameter, None standing for its default."""
     rows: dict[str, list[Given | None]] = {}
-    sized = any(_sizes(p) for p in some.values() if p.default is inspect.Parameter.empty)
+    sized = any(_takes_size(p) for p in some.values() if p.default is inspect.Parameter.empty)
     for name, p in some.items():
         if p.default is inspect.Parameter.empty:
             rows[name] = [*_required(p, known, first=not rows and not sized)]
             sized = sized or not rows
         elif options := _optional(p, known.axes, known.literals, sized=sized):
             rows[name] = options
-            sized = sized or _sizes(p)
+            sized = sized or _takes_size(p)
     return rows
 
 
@@ -172,7 +172,7 @@ def _shapes(kind: str) -> list[Given]:
 def _optional(
     p: inspect.Parameter, axes: tuple[int, ...] | None, literals: list[str], *, sized: bool
 ) -> list[Given | None]:
-    """Options of a parameter with a default; none of them where the default is right."""
+    """Return the options of a parameter with a default, [] where the default is right."""
     name, default = p.name.lower(), p.default
     if is_eps(name):
         return []
@@ -190,15 +190,15 @@ def _optional(
         return [Config]
     if is_rate(name) and isinstance(default, float):
         return [_constant(0.0), None]
-    if not sized and _sizes(p):
+    if not sized and _takes_size(p):
         return [_channels, _shape, None]
     if isinstance(default, int) and not isinstance(default, bool) and name in COUNTS and default > 1:
         return [_constant(1), None]
     return []
 
 
-def _sizes(p: inspect.Parameter) -> bool:
-    """Whether it takes the number of features."""
+def _takes_size(p: inspect.Parameter) -> bool:
+    """Return whether the parameter takes the number of features or a shape."""
     if p.name.lower() in SHAPES:
         return True
     if isinstance(p.default, (bool, str, float)) or _annotation(p)[:4] in ("bool", "str", "floa"):
@@ -214,7 +214,8 @@ def _annotation(p: inspect.Parameter) -> str:
     return text.lower().removeprefix("typing.").removeprefix("optional[")
 
 
-def _number(value: Any) -> float | None:
+def number(value: Any) -> float | None:
+    """Return an int or float, but no bool, as a float; None for anything else."""
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if plain else None
 
@@ -236,7 +237,7 @@ def _half(size: Size) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The sizes that a constructor gets: `shape` of the reduced axes, `channels` of the one that a gain lies on."""
+    """The sizes for a constructor: the `shape` of the reduced axes, and `channels`, the length that a gain has."""
 
     shape: tuple[int, ...]
     channels: int
@@ -245,7 +246,7 @@ class Size:
 
 @dataclass(slots=True, repr=False)
 class Config:
-    """Made on access: eps 1e-6, yes to a bias, no dropout, one group, and the number of features for all else."""
+    """A config with any attribute: eps 1e-6, a bias, no dropout, one group; all else is the number of features."""
 
     _size: Size
     _asked: set[str] = field(default_factory=set)
@@ -263,22 +264,22 @@ class Config:
         return False
 
     def __call__(self, *_args: object, **_kwargs: object) -> Config:
-        """What a method such as get_text_config gives."""
+        """Return the config itself, as the result of a method such as get_text_config."""
         return self
 
     def get(self, name: str, default: Any = None) -> Any:
-        """As of a dict: an eps is there, of all else the default where there is one."""
+        """Return an eps or, without a default, any attribute; else the default."""
         return getattr(self, name) if default is None or is_eps(name) else default
 
     @property
     def gave_eps(self) -> bool:
-        """Was the object asked for an eps?"""
+        """Return whether an eps was read from the config."""
         return any(map(is_eps, self._asked))
 
     def _value(self, name: str) -> Any:
         low = name.lower()
         if is_eps(low):
-            return USUAL_EPS if self._size.eps is None else self._size.eps
+            return _eps(self._size)
         if low.endswith("_config") or low.startswith("get_"):
             return self
         if "bias" in low or "affine" in low:

@@ -1,4 +1,4 @@
-"""A norm as its constructor leaves it: what to call, and where its gain, shift and eps are."""
+"""Build a norm from its class or function, and find what to call and its gain, shift and eps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
 from normlint.evaluate.concrete import Unsupported
-from normlint.verify.assembly.construct import USUAL_EPS, Construction, Size
+from normlint.verify.assembly.construct import USUAL_EPS, Construction, Size, number
 from normlint.verify.job import Job, Meaning
 from normlint.verify.names import EPS_ATTRIBUTES, is_eps
 from normlint.verify.subject import CannotBuildError
@@ -21,7 +21,10 @@ from normlint.verify.subject import CannotBuildError
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """`eps`: what it was given. `takes_eps`: its constructor, or the function, does."""
+    """A norm that can be called, with its own tensors.
+
+    `eps`: the one it was given or has, None if unknown. `takes_eps`: its constructor or function takes an eps.
+    """
 
     target: Callable[..., Any]
     gain: Tensor | None = None
@@ -32,11 +35,11 @@ class Live:
     dtype: torch.dtype = torch.float32
     device: str = "cpu"
     initial_dtype: torch.dtype | None = None  # the gain's, before it is cast
-    guessed: str = ""  # an argument of the constructor of which nothing says what it is
+    guessed: str = ""  # a constructor parameter that nothing says the meaning of
 
 
 def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtype, device: str) -> Live:
-    """An instance of the class with its parameters in this dtype and on this device."""
+    """Return an instance of the class with its parameters in this dtype and on this device."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)  # `torch.manual_seed` goes through every kind of device
         instance, eps, takes_eps = construction.build(size)
@@ -45,7 +48,7 @@ def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtyp
     initial_dtype = None if gain is None else gain.dtype
     if module is not None:
         module.to(device=device, dtype=dtype)
-        _drop_nothing(module)
+        _disable_dropout(module)
     target = _target(instance, job.method)
     named, passed = _eps_of(target)
     return Live(
@@ -62,21 +65,21 @@ def of_class(job: Job, construction: Construction, size: Size, dtype: torch.dtyp
     )
 
 
-def _drop_nothing(module: nn.Module) -> None:
-    """Dropout beside a norm is no part of it, and what it leaves can't be compared."""
+def _disable_dropout(module: nn.Module) -> None:
+    """Set dropout rates to 0: dropout beside a norm is no part of it, and random outputs can't be compared."""
     for one in module.modules():
         if isinstance(one, _DropoutNd):
             one.p = 0.0
 
 
 def of_function(job: Job, function: Callable[..., Any]) -> Live:
-    """A function: its eps is that of its parameter's default, or the text's."""
+    """Return the function as a norm, with the eps of its parameter's default or of the text."""
     named, eps = _eps_of(function)
     return Live(function, eps=_given(eps, None, job.meaning, named=named), takes_eps=named)
 
 
 def as_function(cls: type, method: str) -> Callable[..., Any] | None:
-    """What can be called without an instance: an autograd.Function, a static or class method."""
+    """Return what can be called without an instance: an autograd.Function, or a static or class method."""
     if issubclass(cls, torch.autograd.Function):
         return _autograd(cls)
     kept = inspect.getattr_static(cls, method, None)
@@ -84,7 +87,7 @@ def as_function(cls: type, method: str) -> Callable[..., Any] | None:
 
 
 def _autograd(cls: Any) -> Callable[..., Any]:
-    """An autograd.Function as a function; where its backward isn't at hand, autograd goes through its forward."""
+    """Return an autograd.Function as a function; without a backward in the class, autograd differentiates forward."""
     signature = inspect.signature(cls.forward)
     has_context = "setup_context" not in cls.__dict__
     outer = signature.replace(parameters=list(signature.parameters.values())[1 if has_context else 0 :])
@@ -109,7 +112,7 @@ def _context() -> Any:
 
 
 def _target(instance: Any, method: str) -> Callable[..., Any]:
-    """What to call; a module itself, for its hooks, with its forward's signature."""
+    """Return the method or, for a module's forward, a call of the module, which runs its hooks."""
     bound: Callable[..., Any] = getattr(instance, method)
     if not isinstance(instance, nn.Module) or method != "forward":
         return bound
@@ -122,14 +125,14 @@ def _target(instance: Any, method: str) -> Callable[..., Any]:
 
 
 def _eps_of(function: Callable[..., Any]) -> tuple[bool, float | None]:
-    """Whether there is a parameter for eps, and what it is unless passed."""
+    """Return whether there is a parameter for eps, and its value unless passed."""
     found = [p for p in inspect.signature(function).parameters.values() if is_eps(p.name)]
     default = next((p.default for p in found), None)
     return bool(found), USUAL_EPS if default is inspect.Parameter.empty else _number(default)
 
 
 def _tensor(instance: Any, path: str) -> Tensor | None:
-    """The tensor at a dotted path, None where there is none."""
+    """Return the tensor at a dotted path, None where there is none."""
     found = instance if path else None
     for step in path.split("."):
         found = getattr(found, step, None)
@@ -137,7 +140,7 @@ def _tensor(instance: Any, path: str) -> Tensor | None:
 
 
 def _given(eps: float | None, instance: Any, meaning: Meaning, *, named: bool) -> float | None:
-    """The eps in the order of truth: passed or default, the module's attribute, the text's, the dtype's own."""
+    """Return the eps, by the surest source: passed or default, a module's attribute, the text, the dtype's own."""
     if eps is not None:
         return eps
     modules = instance.modules() if isinstance(instance, nn.Module) else [instance]
@@ -149,17 +152,14 @@ def _given(eps: float | None, instance: Any, meaning: Meaning, *, named: bool) -
 def _number(value: Any) -> float | None:
     if isinstance(value, Tensor):
         return float(value) if value.numel() == 1 and not value.is_meta else None
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if plain else None
+    return number(value)
 
 
 def missing(error: BaseException) -> str:
-    """The name or the means that isn't there, "" where the error is another."""
+    """Return the name or feature that the error says is missing, "" for any other error."""
     if isinstance(error, Unsupported):
         return str(error)
-    if isinstance(error, ImportError):
-        return error.name or str(error)
-    if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
+    if isinstance(error, ImportError | NameError) and not isinstance(error, UnboundLocalError):
         return error.name or str(error)
     if isinstance(error, AttributeError) and isinstance(error.obj, nn.Module):
         return f"the attribute {error.name}"
@@ -167,13 +167,13 @@ def missing(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """An exception in one line."""
+    """Return an exception's type and the first line of its message."""
     text = str(error).strip().split("\n", 1)[0]
     return f"{type(error).__name__}: {text[:160]}" if text else type(error).__name__
 
 
 def resolved(namespace: dict[str, Any], entry: str) -> Any:
-    """The class or function of a dotted name."""
+    """Return the class or function of a dotted name; CannotBuildError where there is none."""
     head, *rest = entry.split(".")
     if head not in namespace:
         raise CannotBuildError(head)

@@ -1,4 +1,4 @@
-"""Where the features lie: from features last to the axes that the norm reduces, and back."""
+"""Move features from the last axis to the axes that a norm reduces, and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from normlint.verify.job import Meaning
 
 
 def divisors(d: int, parts: int) -> tuple[int, ...]:
-    """`d` as a product of `parts` factors, as equal as can be."""
+    """Return `d` as a product of `parts` factors, as equal as possible."""
     if parts == 1:
         return (d,)
     wanted = round(d ** (1 / parts))
@@ -26,43 +26,43 @@ class Layout:
 
     axes: tuple[int, ...]
     split: str = "even"
-    size_axis: int = 0  # the one of the axes whose length a constructor is given
-    groups: int = 1  # groups of features that are normalised apart
+    size_axis: int = 0  # the index in `axes` of the one whose length a constructor is given
+    groups: int = 1  # groups of features that are normalised separately
     headed: bool = False  # an axis of one head stands before the features
 
     @property
     def added(self) -> int:
-        """How many more axes the norm's input has than the features-last one."""
+        """Return how many more axes the norm's input has than the features-last one."""
         return len(self.axes) - 1 + self.headed
 
     @property
     def plain(self) -> bool:
-        """Are the features on the last axis anyway?"""
+        """Return whether the features are on the last axis anyway."""
         return self.axes == (-1,) and self.groups == 1 and not self.headed
 
     @property
     def trailing(self) -> bool:
-        """Are the reduced axes the last ones?"""
+        """Return whether the reduced axes are the last ones."""
         return sorted(self.axes) == list(range(-len(self.axes), 0))
 
     def lying_on(self) -> tuple[Layout, Layout]:
-        """All features on the first of several axes or on the last: where a gain may lie on one of them alone."""
+        """Return the layouts with all features on the first or on the last of several axes."""
         return replace(self, split="first", size_axis=0), replace(self, split="last", size_axis=-1)
 
     def shape(self, d: int) -> tuple[int, ...]:
-        """The lengths of the reduced axes."""
+        """Return the lengths of the reduced axes for `d` features."""
         d, ones = d * self.groups, (1,) * (len(self.axes) - 1)
         if self.split == "even":
             return divisors(d, len(self.axes))
         return (d, *ones) if self.split == "first" else (*ones, d)
 
     def size(self, d: int, eps: float | None = None) -> Size:
-        """The sizes that a constructor is given for `d` features."""
+        """Return the sizes that a constructor is given for `d` features."""
         shape = self.shape(d)
         return Size(shape, shape[self.size_axis], eps)
 
     def into(self, x: Tensor) -> Tensor:
-        """A features-last input in the norm's layout, contiguous if `x` is; further groups hold other values."""
+        """Return a features-last input in the norm's layout, contiguous if `x` is; further groups hold other values."""
         if self.plain:
             return x
         whole = x.is_contiguous()
@@ -76,7 +76,7 @@ class Layout:
         return moved.contiguous() if whole else moved
 
     def back(self, y: Tensor) -> Tensor:
-        """A tensor in the norm's layout with its features last again."""
+        """Return a tensor in the norm's layout with its features last, those of the first group only."""
         if self.plain or self.headed:
             return y.squeeze(-2) if self.headed else y
         moved = y.movedim(self.axes, tuple(range(-len(self.axes), 0)))
@@ -84,11 +84,11 @@ class Layout:
         return moved[..., : moved.shape[-1] // self.groups]
 
     def restored(self, y: Tensor, inner: Tensor) -> Tensor:
-        """What a norm gave for `inner`, features last; as it is where it has other axes."""
+        """Return the output for `inner` with features last, unchanged if it has another number of axes."""
         return self.back(y) if y.dim() == inner.dim() else y
 
     def wide(self, gain: Tensor, rank: int) -> Tensor:
-        """A vector of features as it broadcasts against the norm's input of `rank` axes."""
+        """Return a vector of features reshaped to broadcast against the norm's input of `rank` axes."""
         places = [1] * rank
         for axis, length in zip(self.axes, self.shape(gain.numel()), strict=True):
             places[axis] = length
@@ -96,6 +96,6 @@ class Layout:
 
 
 def layouts(meaning: Meaning) -> tuple[Layout, ...]:
-    """The layouts to try: axes share the features evenly, whichever length the constructor is given."""
+    """Return the layouts to try: axes share the features evenly, and a constructor gets the first or last length."""
     axes = meaning.axes or (-1,)
     return (Layout(axes),) if len(axes) == 1 else (Layout(axes), Layout(axes, size_axis=-1))

@@ -1,4 +1,4 @@
-"""Trying out how a norm is built and called, against a plain formula of what it is meant to be."""
+"""Find out how a norm is built and called by trials, each compared with the formula of the norm that is meant."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ ERRORS: Final = (
     ImportError,
     Unsupported,
 )
-RARE: Final = 5  # an input of five axes is tried where no other agrees
+RARE: Final = 5  # a number of axes that is tried only where no other agrees
 RANKS: Final = (3, 2, 4, 1, RARE)
 WIDTH: Final = 8
-WIDE: Final = 256  # features, of which inputs of few axes are enough
-ALIKE: Final = 0.9  # a cosine: the output is the norm but for a factor or a slip
+WIDE: Final = 256  # a number of features above which only inputs of few axes are tried
+ALIKE: Final = 0.9  # a cosine above which the output is the norm apart from a factor or a small mistake
 
-# the norm of so many features in a layout, in a dtype, on a device, with an eps
+# builds the norm in a layout for a number of features, in a dtype, on a device, with an eps or None for its own
 Make = Callable[[Layout, int, torch.dtype, str, "float | None"], Live]
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to build the norm, what its constructor leaves, and the same filled with values that show."""
+    """A way to build the norm, the norm as constructed, and the norm with a gain and shift whose use shows."""
 
     make: Make
     made: Live
@@ -52,9 +52,9 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A way to call the norm and how well it agrees: the relative error, and the cosine to what was meant.
+    """A way to call the norm, and how well it agrees with what was meant: the relative error and the cosine.
 
-    `faint`: the error for inputs so small that eps matters, looked at where a gate may act before the norm or after.
+    `faint`: the error for inputs so small that eps matters, measured where a gate may act before or after the norm.
     """
 
     way: Way
@@ -66,18 +66,18 @@ class Found:
 
     @property
     def agrees(self) -> bool:
-        """Does it compute what was meant?"""
+        """Return whether it computes what was meant."""
         return self.error < AGREES
 
     @property
     def order(self) -> tuple[float, float]:
-        """A key to sort trials by: the better, the lower."""
+        """Return a key to sort trials by: the lower, the better."""
         return (0.0 if self.agrees else self.error), self.faint
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A norm's way to be built and called, and the numbers of axes that it takes.
+    """How to build and call the norm, and the numbers of axes that its input may have.
 
     `confirmed`: it computes what was meant on an input whose axes all differ in length.
     """
@@ -90,12 +90,12 @@ class Plan:
 
 
 class Search:
-    """One norm's trials; it remembers the best so far and what went wrong."""
+    """The trials of one norm: the best one so far, and what went wrong."""
 
     def __init__(self, job: Job, device: str) -> None:
         self.job, self.device = job, device
         self.best: Found | None = None
-        self.rank = 0  # number of axes with which the best was seen
+        self.rank = 0  # the number of axes of the input of the best
         self.fallback: Found | None = None
         self.missing = ""
         self.unmade = ""
@@ -103,20 +103,20 @@ class Search:
 
     @property
     def done(self) -> bool:
-        """Has a way been found that computes what was meant?"""
+        """Return whether a way has been found that computes what was meant."""
         return self.best is not None and self.best.agrees and self.best.faint < AGREES
 
     def over(self, makes: Iterator[Make], width: int = WIDTH, **layout_with: Any) -> None:
-        """Try each way to build it, until one agrees. `layout_with`: groups, or an axis for heads."""
+        """Try each way to build the norm until one agrees. `layout_with`: fields of the layouts to replace."""
         for make in makes:
             for layout in layouts(self.job.meaning):
                 self._build(make, replace(layout, **layout_with), width)
                 if self.done:
-                    return self._tie(make, width)
+                    return self._spread_on_gain_axis(make, width)
         return None
 
-    def _tie(self, make: Make, width: int) -> None:
-        """Where a gain lies on one of several axes alone, all features are put there, so that it can be looked at."""
+    def _spread_on_gain_axis(self, make: Make, width: int) -> None:
+        """Put all features on the one of several axes that the gain lies on, so that the gain can be checked."""
         if self.best is None or not self.best.call.layout.added or self._gain_of(self.best) in (None, 1, width):
             return
         for layout in self.best.call.layout.lying_on():
@@ -141,13 +141,14 @@ class Search:
             return
         fresh = True
         for quiet in (False, True) if others_of(live) else (False,):
-            for loud in calls(live.target, self.job.input, self._uses | self._named(live), layout):
+            named = self._roles_by_use | self._roles_from_meaning(live)
+            for loud in calls(live.target, self.job.input, named, layout):
                 call = replace(loud, quiet=quiet)
                 live = live if fresh else self._made(make, layout, width)
                 way = Way(make, live, prepared(live, call, width, self.job.meaning))
                 fresh = False
                 self.fallback = self.fallback or Found(way, call, torch.inf, 0.0, width)
-                self._rank_by_rank(way, call, width)
+                self._try_ranks(way, call, width)
                 if self.done:
                     return
             if self.best is None or not self.best.call.guessed:
@@ -157,38 +158,38 @@ class Search:
         return make(layout, width, torch.float32, self.device, None)
 
     @property
-    def _uses(self) -> dict[str, str]:
-        """The roles of parameters that their use tells."""
+    def _roles_by_use(self) -> dict[str, str]:
+        """Return the roles of the parameters whose use tells them."""
         of = f"{self.job.entry}.{self.job.method}" if self.job.method else self.job.entry
         return roles(self.job.program, of)
 
-    def _named(self, live: Live) -> dict[str, str]:
-        """The gain and shift that are no attributes, but parameters perhaps; and the axis that must be passed."""
+    def _roles_from_meaning(self, live: Live) -> dict[str, str]:
+        """Return the roles of parameters that are the gain or shift, or the axis that must be passed."""
         meaning = self.job.meaning
         parts = ((meaning.gain, "gain", live.gain), (meaning.shift, "shift", live.shift))
         found = {name: role for name, role, tensor in parts if name and tensor is None}
         return found | ({self.job.axis: "axis"} if self.job.axis else {})
 
-    def _rank_by_rank(self, way: Way, call: Call, width: int) -> None:
+    def _try_ranks(self, way: Way, call: Call, width: int) -> None:
         for rank in allowed(self.job.meaning, call.layout):
             if width > WIDE and rank > 3:
                 continue
-            for found in self._attempts(way, call, (*(WIDTH,) * (rank - 1), width)):
+            for found in self._with_faint_error(way, call, (*(WIDTH,) * (rank - 1), width)):
                 if self.best is None or found.order < self.best.order:
                     self.best, self.rank = found, rank
             if self.done:
                 return
 
-    def _attempts(self, way: Way, call: Call, shape: tuple[int, ...]) -> Iterator[Found]:
+    def _with_faint_error(self, way: Way, call: Call, shape: tuple[int, ...]) -> Iterator[Found]:
         eps = 1e-6 if way.filled.eps is None else way.filled.eps
         faint: dict[Call, float] = {}
-        for found in self._tried(way, call, values(shape), 0.0):
+        for found in self._tensors_returned(way, call, values(shape), 0.0):
             if call.guessed and eps > 0 and found.agrees and not faint:
-                tiny = self._tried(way, call, values(shape) * eps**0.5 / 8, eps)
+                tiny = self._tensors_returned(way, call, values(shape) * eps**0.5 / 8, eps)
                 faint = {one.call: one.error for one in tiny}
             yield replace(found, faint=faint.get(found.call, 0.0))
 
-    def _tried(self, way: Way, call: Call, x: Tensor, eps: float) -> Iterator[Found]:
+    def _tensors_returned(self, way: Way, call: Call, x: Tensor, eps: float) -> Iterator[Found]:
         x, live = x.to(self.device), way.filled
         extras = Extras(live.gain, live.shift, 1e-6 if live.eps is None else live.eps)
         try:
@@ -209,7 +210,7 @@ class Search:
                 yield Found(way, replace(call, pick=path, partial=partial), off, cosine, x.shape[-1])
 
     def _formula(self, x: Tensor, live: Live, eps: float) -> Tensor:
-        """What is meant."""
+        """Return the norm that is meant, in fp64, with the gain and shift of `live` where they fit."""
         meant, held = self.job.meaning, (live.gain, live.shift)
         gain, shift = (
             None if t is None or t.numel() not in (1, x.shape[-1]) else t.detach().double().reshape(-1) for t in held
@@ -217,7 +218,7 @@ class Search:
         return Reference(meant.kind, eps=eps)(x.double(), None if gain is None else gain + meant.offset, shift)
 
     def ranks(self, found: Found) -> tuple[tuple[int, ...], bool]:
-        """Those with which it agrees, or with which it runs where agreeing may be chance; whether that is ruled out."""
+        """Return the numbers of axes it agrees with, or runs with if that may be chance; and if chance is ruled out."""
         job, call = self.job, found.call
         runs: list[int] = []
         agrees: list[int] = []
@@ -235,7 +236,7 @@ class Search:
             confirmed = confirmed or (rank > 1 and certain)
             runs += [rank] if even else []
             agrees += [rank] if agreed else []
-        # a rank in which only chance makes the norm agree is 2 or 1
+        # with an input of one or two axes a norm may agree by chance
         matrix = job.meaning.kind == "l2" and 2 in agrees
         folded = job.folded and 2 in agrees
         told = bool(agrees) and (not call.layout.trailing or 3 in agrees or matrix or folded)
@@ -243,14 +244,14 @@ class Search:
         return tuple(agrees if told else runs[:1] if wanted else runs), confirmed
 
     def _fits(self, found: Found, rows: tuple[int, ...]) -> list[Found]:
-        tried = self._attempts(found.way, found.call, (*rows, found.width))
+        tried = self._with_faint_error(found.way, found.call, (*rows, found.width))
         return [f for f in tried if (f.call.pick, f.call.partial) == (found.call.pick, found.call.partial)]
 
     def plan(self) -> Plan:
-        """The best plan that was found; CannotBuildError says why there is none."""
+        """Return the best plan that was found; CannotBuildError says why there is none."""
         found = self.best
         if found is None:
-            raise CannotBuildError(self._failing())
+            raise CannotBuildError(self._what_is_missing())
         unsure = [name for name, value in found.call.values if name in found.call.guessed and value.kind != "none"]
         gates_only = len(unsure) == 1 and found.call.divide != 1
         if unsure and not found.agrees and not (gates_only and found.cosine > ALIKE):
@@ -260,13 +261,13 @@ class Search:
             raise CannotBuildError(f"a value for {untold}")
         ranks, confirmed = self.ranks(found)
         takes_eps = found.way.made.takes_eps or found.call.takes("eps")
-        return Plan(found.way.make, found.call, ranks or self._usual(found), confirmed, takes_eps)
+        return Plan(found.way.make, found.call, ranks or self._first_allowed(found), confirmed, takes_eps)
 
-    def _usual(self, found: Found) -> tuple[int, ...]:
+    def _first_allowed(self, found: Found) -> tuple[int, ...]:
         return (allowed(self.job.meaning, found.call.layout) or RANKS)[:1]
 
-    def _failing(self) -> str:
-        """What a norm needs that never runs."""
+    def _what_is_missing(self) -> str:
+        """Return what a norm needs for which no trial ran."""
         if self.missing:
             return self.missing
         if self.fallback is None:
@@ -277,7 +278,7 @@ class Search:
 
 
 def allowed(meaning: Meaning, layout: Layout) -> tuple[int, ...]:
-    """The numbers of axes that the features-last input may have."""
+    """Return the numbers of axes that the features-last input may have, the likeliest first."""
     least = max((axis + 1 if axis >= 0 else -axis) for axis in layout.axes) - layout.added
     first = (
         () if meaning.rank is None or meaning.rank - layout.added < max(least, 1) else (meaning.rank - layout.added,)

@@ -1,4 +1,4 @@
-"""What parameters are for where their names don't tell: their use in the function that takes them."""
+"""Find the roles of parameters from their use in the function that takes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FUSED: Final = ("layer_norm", "rms_norm")
 
 @lru_cache(maxsize=8)
 def roles(program: str, qualname: str) -> dict[str, str]:
-    """The role (config, shape, features, flag) of each parameter of a function of the program whose use tells it."""
+    """Return the role (config, shape, features, flag) of each parameter of a function whose use tells it."""
     first, *names = qualname.split(".")
     node: ast.AST = _definitions(program)[0].get(first, ast.Pass())
     for name in names:
@@ -22,30 +22,30 @@ def roles(program: str, qualname: str) -> dict[str, str]:
 
 
 def literals(program: str) -> list[str]:
-    """The words that strings of the program consist of: what a mode may be called."""
+    """Return the string constants of the program that are single words, as the names of modes are."""
     return _definitions(program)[1]
 
 
 @lru_cache(maxsize=2)
 def _definitions(program: str) -> tuple[dict[str, Definition], list[str]]:
-    """Its classes and functions by name, and its words."""
+    """Return the program's classes and functions by name, and its string constants that are single words."""
     nodes = list(ast.walk(ast.parse(program)))
     texts = (n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
     return _defined(nodes), list(dict.fromkeys(text for text in texts if text.isidentifier()))
 
 
 def _defined(nodes: list[ast.AST]) -> dict[str, Definition]:
-    """The first of each name."""
+    """Return the first class or function of each name."""
     return {n.name: n for n in reversed(nodes) if isinstance(n, ast.ClassDef | ast.FunctionDef)}
 
 
 class _Body:
-    """A function, and where each name is read in it."""
+    """A function, and the places where it reads each name."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self._function = function
         self._nodes = list(ast.walk(function))
-        self._made = {inner for node in self._nodes if _makes(node) for inner in ast.walk(node)}
+        self._made = {inner for node in self._nodes if _makes_layer(node) for inner in ast.walk(node)}
         self._reads: dict[str, list[tuple[ast.AST, ast.Name]]] = {}
         for node in self._nodes:
             for child in ast.iter_child_nodes(node):
@@ -57,7 +57,7 @@ class _Body:
         return {arg.arg: self._role(arg.arg) for arg in (*taken.args, *taken.kwonlyargs)}
 
     def _role(self, name: str) -> str:
-        """The first role that one of its uses gives it; a flag has no other use than as a condition."""
+        """Return the first role that a use of the parameter gives it; a flag is used only as a condition."""
         held = [use for name in self._carrying(name) for use in self._reads.get(name, ())]
         constructs = self._function.name == "__init__"  # which reads attributes of what holds its numbers
         if constructs and any(isinstance(node, ast.Attribute) for node, _ in held):
@@ -70,14 +70,14 @@ class _Body:
         return "flag" if tests else ""
 
     def _carrying(self, name: str) -> set[str]:
-        """The name, and those of lists and tuples that it is put into."""
+        """Return the name and the names of lists and tuples that it is put into."""
         lists = (n for n in self._nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.List | ast.Tuple))
         holding = (n.targets for n in lists if any(isinstance(m, ast.Name) and m.id == name for m in ast.walk(n.value)))
         return {name} | {target.id for targets in holding for target in targets if isinstance(target, ast.Name)}
 
 
-def _makes(node: ast.AST) -> bool:
-    """A parameter of the module, which is as long as the call says, or a layer, which is as wide."""
+def _makes_layer(node: ast.AST) -> bool:
+    """Return whether a call makes a module's Parameter or a layer of `nn`, whose size its arguments are."""
     if not isinstance(node, ast.Call):
         return False
     layer = isinstance(node.func, ast.Attribute) and _last_name(node.func.value) == "nn" and node.func.attr[0].isupper()
@@ -85,7 +85,7 @@ def _makes(node: ast.AST) -> bool:
 
 
 def _is_shape(node: ast.AST, child: ast.AST) -> bool:
-    """It has a length, or is what torch's own norm takes as one."""
+    """Return whether `child` is passed to `len`, or as the shape to torch's own norm."""
     if not isinstance(node, ast.Call):
         return False
     called = _last_name(node.func)
@@ -93,7 +93,7 @@ def _is_shape(node: ast.AST, child: ast.AST) -> bool:
 
 
 def _goes_to_base(node: ast.AST, child: ast.AST) -> bool:
-    """It is the first argument of the base's constructor."""
+    """Return whether `child` is the first argument of a base's constructor."""
     return isinstance(node, ast.Call) and _last_name(node.func) == "__init__" and node.args[:1] == [child]
 
 

@@ -1,1 +1,1 @@
-"""The reference, the probes, and the verdict on a norm that can be run."""
+"""Compute the reference, run the probes, and derive the verdict on a norm that can be run."""

@@ -1,4 +1,4 @@
-"""A live module or function compared with another that is known to be right: outputs and gradients."""
+"""Compare outputs and gradients of a live module or function with those of a reference that is known to be right."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from torch import Tensor
 from normlint.text.verdict import MATCH, SKIPPED, WRONG, Probe, Verdict
 from normlint.verify.bench.bench import USER_ERRORS, Bench, RaisedError, as_outcome
 from normlint.verify.bench.guess import Asked, features_last, live, place, running
-from normlint.verify.bench.live import LiveFunction, LiveModule
+from normlint.verify.bench.live import Live
 from normlint.verify.bench.measure import LIMIT
 from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, LAYOUTS, PLAIN, SHORT, Case
 from normlint.verify.subject import Made
 
-Live = LiveModule | LiveFunction
 OUTPUT: Final = "output"
 GRADIENT_LIMIT: Final = {torch.float32: 64.0, torch.float16: 16.0, torch.bfloat16: 16.0}
 WORSE: Final = 2.0  # than the reference in the same dtype
@@ -32,12 +31,12 @@ def verdict(
     dtypes: Sequence[torch.dtype] | None = None,
     seed: int = 0,
 ) -> Verdict:
-    """How far the target's outputs and gradients are from those of the reference in fp64, in every dtype.
+    """Return the verdict on the target's outputs and gradients in every dtype, against the reference's in fp64.
 
-    Errors are in units of the dtype's eps and of the largest element of a row. As much is allowed as the limit, or
-    twice what the reference itself is off in that dtype. ValueError where the two have different parameters.
+    Errors are in units of the dtype's eps times the largest element of a row. An error may be as large as the limit, or
+    as twice the reference's own error in that dtype. ValueError where the two have different parameters.
     """
-    asked = replace(asked, kind="rms")  # neither is measured against a definition
+    asked = replace(asked, kind="rms")  # any kind will do: neither is compared with a definition
     with running():
         tried, held = live(target, asked), live(reference, asked)
         bench = Bench(tried, device or place(target), seed, features_last(asked.shape, tried))
@@ -52,20 +51,20 @@ def verdict(
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The norm on the bench, and what it is compared with."""
+    """The norm on the bench, and the reference it is compared with."""
 
     bench: Bench
     held: Live
 
     def reference(self, tried: Made, case: Case, x: Tensor, up: Tensor) -> dict[str, Tensor]:
-        """What the reference gives in the dtype of `x`, with the parameters of the norm that is tried."""
+        """Return the reference's `results` in the dtype of `x`, with the parameter values of the norm that is tried."""
         made = self.held.make(x.shape[-1], dtype=x.dtype, device=self.bench.device)
         _copy(tried, made)
         return self.results(made, tuple(_parameters(tried)), case, x, up)
 
     def results(self, made: Made, names: tuple[str, ...], case: Case, x: Tensor, up: Tensor) -> dict[str, Tensor]:
-        """The output, the input afterwards, and the gradients of the input and of each parameter, on the CPU."""
-        if case.twist in CLONES_DIFFER:  # no copy of it has its layout
+        """Return, on the CPU, the output, the input after the call, and the gradients of input and parameters."""
+        if case.twist in CLONES_DIFFER:  # a copy of the input would lose its layout
             with torch.no_grad():
                 return {OUTPUT: self.bench.run(made, x)}
         leaf = x.detach().clone().requires_grad_()
@@ -137,7 +136,7 @@ def _described(y: Tensor) -> str:
 
 
 def _error(got: Tensor | None, want: Tensor, dtype: torch.dtype) -> float:
-    """The largest difference, in units of the dtype's eps and of the largest element of its row."""
+    """Return the largest difference, in units of the dtype's eps times the largest element of its row."""
     if got is None or got.shape != want.shape:
         return math.inf
     got, want = got.double(), want.double()
@@ -155,7 +154,7 @@ def _parameters(made: Made) -> dict[str, Tensor]:
 
 
 def _copy(source: Made, target: Made) -> None:
-    """Gives the reference the values of the norm's parameters, which it must have in the same order."""
+    """Copy parameter values in order; ValueError where the two have different numbers or sizes of parameters."""
     own, other = _parameters(source), _parameters(target)
     if [p.numel() for p in own.values()] != [p.numel() for p in other.values()]:
         shapes = (", ".join(f"{n} {tuple(p.shape)}" for n, p in each.items()) or "none" for each in (own, other))

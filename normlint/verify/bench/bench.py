@@ -1,4 +1,4 @@
-"""A norm on the bench: built once a size and dtype, filled with gains that show, run with what it prints caught."""
+"""Build a norm once a size and dtype, fill its gain and shift with random values, and run it with output captured."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from normlint.verify.bench.probes import Case, adapted, filled, gains, nearest
 from normlint.verify.bench.reference import Reference, flat
 from normlint.verify.subject import CannotBuildError, Made, Subject
 
-# what a forward with a mistake raises; anything else is the worker's business
+# exceptions that mean a mistake in a forward; the worker handles all others
 USER_ERRORS: Final = (
     RuntimeError,
     TypeError,
@@ -28,68 +28,68 @@ USER_ERRORS: Final = (
     AttributeError,
     UnboundLocalError,
 )
-_LACKING: Final = re.compile(r"'(?:int|float|bool)' object has no attribute '(\w+)'")
+_MISSING_ATTRIBUTE: Final = re.compile(r"'(?:int|float|bool)' object has no attribute '(\w+)'")
 UNSUPPORTED: Final = re.compile(
     r"not implemented for '?(Half|BFloat16)|(Half|BFloat16) is not supported|MPS .*support|mixed dtype \(CPU\)"
 )
 
 
 class RaisedError(Exception):
-    """The norm raised, or gave back what is no tensor; the message says what."""
+    """The norm raised, or returned something other than a tensor; the message says what."""
 
 
 class LeftOutError(Exception):
-    """The probe can't be run here, through no fault of the norm."""
+    """The probe can't be run here, for reasons that aren't the norm's fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A probe's result. `order`: of several failures the one with the lowest explains the others."""
+    """A probe's result; of several failures, the one with the lowest `order` explains the others."""
 
     probe: Probe
     order: int = 50
-    status: str = WRONG  # what a failure means
+    status: str = WRONG  # the verdict if the probe failed
 
 
 @dataclass(slots=True)
 class Bench:
-    """One norm and what all its probes share."""
+    """A norm, and the state that all its probes share."""
 
     subject: Subject
     device: str = "cpu"
     seed: int = 0
-    shape: tuple[int, ...] | None = None  # the only one that the norm takes, features last
+    shape: tuple[int, ...] | None = None  # the only shape that the norm takes, features last; None for any
     printed: io.StringIO = field(default_factory=io.StringIO)
-    reference: Reference = field(default_factory=lambda: Reference("rms"))  # until it is settled
+    reference: Reference = field(default_factory=lambda: Reference("rms"))  # replaced once the eps is known
     _made: dict[tuple[int, torch.dtype], Made] = field(default_factory=dict)
 
     def seeded(self, salt: int) -> int:
-        """The seed of one probe's numbers, independent of the probes before it."""
+        """Return the seed for one probe's random numbers, which is independent of the probes before it."""
         return self.seed * 1009 + salt
 
     def generator(self, salt: int) -> torch.Generator:
-        """A random generator for one probe."""
+        """Return a random generator for one probe."""
         return torch.Generator().manual_seed(self.seeded(salt))
 
     def filled(self, case: Case, salt: int) -> Tensor:
-        """The case's input, on the device."""
+        """Return the case's input, on the device."""
         return filled(case, self.seeded(salt), self.device)
 
     def size(self, d: int) -> int:
-        """The number of features nearest to the wanted one."""
+        """Return the possible number of features that is nearest to `d`."""
         return nearest(d, self.subject.sizes)
 
     def adapted(self, case: Case) -> Case | None:
-        """The case in a shape that the norm takes, None where it would say nothing."""
+        """Return the case in a shape that the norm takes, None where that shape would not test it."""
         return adapted(case, self.subject.sizes, self.subject.ranks, self.shape)
 
     def fresh(self, d: int, dtype: torch.dtype = torch.float32, eps: float | None = None) -> Made:
-        """A new norm as its constructor leaves it; memory that is never filled is NaN."""
-        with _uninitialised_shows():
+        """Return a new norm as its constructor leaves it; uninitialised memory holds NaN."""
+        with _nan_for_uninitialised():
             return self.subject.make(d, dtype=dtype, device=self.device, eps=eps)
 
     def made(self, d: int, dtype: torch.dtype = torch.float32) -> Made:
-        """A new norm with a gain and a shift that show whether they are used."""
+        """Return the norm of that size and dtype, built once, with random gain and shift."""
         if (d, dtype) not in self._made:
             try:
                 made = self.fresh(d, dtype)
@@ -101,7 +101,7 @@ class Bench:
         return self._made[d, dtype]
 
     def randomise(self, made: Made, d: int) -> Made:
-        """Fill gain and shift with values that show whether they are used."""
+        """Fill gain and shift in place with random values that show whether they are used; return `made`."""
         g = self.generator(d)
         with torch.no_grad():
             for one, less in ((made.gain, made.offset), (made.shift, 0.0)):
@@ -110,16 +110,16 @@ class Bench:
         return made
 
     def run(self, made: Made, x: Tensor) -> Tensor:
-        """The output, on the CPU; RaisedError where there is none."""
+        """Return the output, on the CPU unless it is on the meta device; RaisedError where there is no tensor."""
         try:
             with contextlib.redirect_stdout(self.printed):
                 y = made.run(x)
         except CannotBuildError:
             raise
         except USER_ERRORS as error:
-            lacking = _LACKING.match(str(error))
-            if lacking:  # it is no number that is wanted there
-                raise CannotBuildError(f"an argument with `.{lacking[1]}`") from error
+            missing_attribute = _MISSING_ATTRIBUTE.match(str(error))
+            if missing_attribute:  # a number was passed where an object is needed
+                raise CannotBuildError(f"an argument with `.{missing_attribute[1]}`") from error
             raise as_outcome(error) from error
         except (NameError, ImportError) as error:
             raise CannotBuildError(missing(error)) from error
@@ -128,7 +128,7 @@ class Bench:
         return y if y.is_meta else y.cpu()
 
     def expected(self, made: Made, x: Tensor, held: Reference | None = None) -> tuple[Tensor, Tensor]:
-        """The reference's output and its spread, in fp64, with the norm's own parameters."""
+        """Return the reference's output and its spread, in fp64, with the norm's own gain and shift."""
         gain, shift = effective(made, x.shape[-1])
         exact = wide(x)
         held = held or self.reference
@@ -140,12 +140,12 @@ class Bench:
 
 
 def wide(t: Tensor) -> Tensor:
-    """The tensor in fp64 on the CPU, since some devices have no fp64."""
+    """Return the tensor in fp64, on the CPU since some devices have no fp64."""
     return t.detach().cpu().double()
 
 
 def effective(made: Made, d: int) -> tuple[Tensor | None, Tensor | None]:
-    """The gain and the shift that act, in fp64."""
+    """Return the gain, with its offset, and the shift in fp64; RaisedError if they don't fit `d` features."""
     gain = None if made.gain is None else flat(wide(made.gain) + made.offset, d)
     shift = None if made.shift is None else flat(wide(made.shift), d)
     for name, one in (("gain", gain), ("shift", shift)):
@@ -155,13 +155,13 @@ def effective(made: Made, d: int) -> tuple[Tensor | None, Tensor | None]:
 
 
 def missing(error: NameError | ImportError) -> str:
-    """The name that isn't there."""
+    """Return the name that could not be found or imported."""
     quoted = re.search(r"'([^']+)'", str(error))
     return getattr(error, "name", None) or (quoted.group(1) if quoted else str(error))
 
 
 def as_outcome(error: BaseException) -> RaisedError | LeftOutError:
-    """An exception of a forward or of autograd as a probe tells of it."""
+    """Return the error to raise for an exception of a forward or of autograd."""
     first = str(error).strip().splitlines()[:1]
     text = f"{type(error).__name__}: {first[0][:160]}" if first else type(error).__name__
     if UNSUPPORTED.search(str(error)):
@@ -174,8 +174,8 @@ def _article(noun: str) -> str:
 
 
 @contextlib.contextmanager
-def _uninitialised_shows() -> Iterator[None]:
-    """torch.empty gives NaN and not whatever was in memory."""
+def _nan_for_uninitialised() -> Iterator[None]:
+    """Have torch.empty return NaN instead of whatever was in memory."""
     before = torch.get_deterministic_debug_mode()
     torch.set_deterministic_debug_mode(1)
     try:

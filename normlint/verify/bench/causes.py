@@ -1,4 +1,4 @@
-"""Why an output is what it is: the usual mistakes, tried one by one."""
+"""Explain a wrong output by comparing it with the outputs of common mistakes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from normlint.verify.bench.words import NEAR
 
 HALF_MAX: Final = 65504.0
 ROW_OVERFLOWS: Final = "the norm of a row overflows beyond 65504"
-Params: TypeAlias = tuple[Tensor | None, Tensor | None]  # gain and shift as they act, in fp64
+Params: TypeAlias = tuple[Tensor | None, Tensor | None]  # effective gain and shift, in fp64
 
 
 def cause(case: Case, x: Tensor, y: Tensor, reference: Reference, params: Params) -> str:
-    """The known mistake that gives just this output, or ""."""
+    """Return the known mistake that gives this output, "" for none."""
     x, y = wide(x), y.double()
     if case.dtype != torch.float32:
         return _range_of_half(case, x, y, params[1])
@@ -39,7 +39,7 @@ def _near(one: Tensor, other: Tensor) -> bool:
 
 
 def _range_of_half(case: Case, x: Tensor, y: Tensor, shift: Tensor | None) -> str:
-    """Which number leaves the range of fp16."""
+    """Return which quantity leaves the range of fp16, "" where none is known to."""
     if case.twist == "zeros":
         return "0 / 0: no eps, or one that is 0 in fp16"
     if case.dtype != torch.float16 or case.scale == 1:
@@ -48,7 +48,7 @@ def _range_of_half(case: Case, x: Tensor, y: Tensor, shift: Tensor | None) -> st
         return "x² underflows"
     bare = y if shift is None else y - shift
     lost = (bare.abs() <= NEAR * y.abs()).all(-1) | ~torch.isfinite(y).all(-1)
-    if not bool(lost.any()):  # an inverse root of inf leaves nothing of a row
+    if not bool(lost.any()):  # an overflow in a row makes it zero or not finite
         return ""
     large = x.square().sum(-1).sqrt() > HALF_MAX
     return ROW_OVERFLOWS if torch.equal(lost, large) else "x² overflows beyond 65504"
@@ -57,7 +57,7 @@ def _range_of_half(case: Case, x: Tensor, y: Tensor, shift: Tensor | None) -> st
 def _alternatives(
     x: Tensor, reference: Reference, gain: Tensor | None, shift: Tensor | None
 ) -> Iterator[tuple[str, Tensor]]:
-    """What the usual mistakes would give as output."""
+    """Yield common mistakes with the outputs they would give."""
     d = x.shape[-1]
     right = reference(x, gain, None)
     plus = 0.0 if shift is None else shift
@@ -92,7 +92,7 @@ _FACTORS: Final[tuple[tuple[str, Callable[[int], float]], ...]] = (
 
 
 def of_gradient(got: Tensor, x: Tensor, up: Tensor, reference: Reference, gain: Tensor | None) -> str:
-    """Why the input's gradient is off, or ""."""
+    """Return why the input's gradient is off, "" if unknown."""
     c = x - x.mean(-1, keepdim=True) if reference.kind == "layer" else x
     straight = (up if gain is None else up * gain) * reference.inverse_root(c)
     constant = (straight, straight - straight.mean(-1, keepdim=True))
@@ -101,7 +101,7 @@ def of_gradient(got: Tensor, x: Tensor, up: Tensor, reference: Reference, gain: 
 
 
 def _other_scales(c: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """What rows are multiplied by where the root or the square is wrong."""
+    """Yield mistakes in the root or the square with the factor by which each row is then multiplied."""
     ms = c.square().mean(-1, keepdim=True)
     yield "multiplied by the root instead of divided", ms.sqrt()
     yield "no root is taken", 1 / ms

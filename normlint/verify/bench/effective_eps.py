@@ -1,4 +1,4 @@
-"""Which eps acts, and how: read off the gain at scales from 1 down to where nothing but eps is left."""
+"""Measure which eps takes effect, and how, from a norm's gain at input scales from 1 down to where eps dominates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGEST: Final = 1e-2  # the mean square of real activations
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How eps enters and its value in units of the mean square (or its root); "" and 0: none was seen."""
+    """How eps enters, and its value in units of the mean square (or its root); "" and 0 where none has an effect."""
 
     form: str
     value: float
@@ -33,7 +33,7 @@ UNSEEN: Final = Fit("", 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The reference to measure against, what acts, and what is wrong with it ("" for nothing)."""
+    """The reference to compare with, the eps that takes effect, and what is wrong with it ("" for nothing)."""
 
     reference: Reference
     form: str = ""
@@ -44,7 +44,7 @@ class Settled:
 
 
 def of_half(reference: Reference, dtype: torch.dtype) -> Iterator[tuple[Reference, str]]:
-    """References with eps that are also right in fp16 or bf16: the dtype's own, or the given one rounded to it."""
+    """Yield references with another eps that half precision may use, each with a note on its precision or ""."""
     if dtype == torch.float32 or not reference.eps:
         return
     if math.isclose(reference.eps, torch.finfo(torch.float32).eps, rel_tol=1e-3):
@@ -55,7 +55,7 @@ def of_half(reference: Reference, dtype: torch.dtype) -> Iterator[tuple[Referenc
 
 
 def rows(d: int, layer: bool, device: str, g: torch.Generator) -> tuple[Tensor, Tensor]:
-    """One row of RMS 1 (for a layer norm of mean 0) at every scale, in fp32; and that row in fp64."""
+    """Return a random row of RMS 1 (`layer`: and mean 0) at every scale, (scales, d) in fp32, and the row in fp64."""
     u = torch.randn(d, generator=g).double()
     u = u - u.mean() if layer else u
     u = u / u.square().mean().sqrt()
@@ -64,7 +64,7 @@ def rows(d: int, layer: bool, device: str, g: torch.Generator) -> tuple[Tensor, 
 
 
 def fit(y: Tensor, direction: Tensor) -> Fit | None:
-    """The form and value that explain the gains of `y` (scales, d) along `direction`; None if none does."""
+    """Return the form and value of eps that explain how `y` (scales, d) scales along `direction`; None if none do."""
     h = (y.double() * direction).sum(-1) / direction.square().sum()
     stray = (y.double() - h[:, None] * direction).abs().amax(-1)
     seen = [
@@ -73,13 +73,13 @@ def fit(y: Tensor, direction: Tensor) -> Fit | None:
     if not seen or any(off > FITS * max(abs(gain), 1e-30) * direction.abs().max().item() for _, gain, off in seen):
         return None
     points = [(s, gain) for s, gain, _ in seen]
-    tried = ((_misfit(form, value, points), form, value) for form, value in _values(points))
+    tried = ((_misfit(form, value, points), form, value) for form, value in _candidates(points))
     best = min(tried, default=(math.inf, "", 0.0))
     return Fit(best[1], best[2]) if best[0] <= FITS else None
 
 
-def _values(points: list[tuple[float, float]]) -> Iterator[tuple[str, float]]:
-    """Each form with the value that the smallest scale asks for."""
+def _candidates(points: list[tuple[float, float]]) -> Iterator[tuple[str, float]]:
+    """Yield each form with the value of eps that fits the smallest scale."""
     s, h = points[-1]
     if abs(h - 1) <= VISIBLE:
         yield "", 0.0
@@ -107,19 +107,19 @@ _MODEL: Final[dict[str, Callable[[float, float], float]]] = {
 
 
 def settle(found: Fit | None, meaning: Meaning, given: float | None, d: int) -> Settled:
-    """The reference that the norm is held to: its own eps if that enters soundly, else what was meant."""
+    """Return the reference to compare with: with the norm's own eps if that enters correctly, else as it was meant."""
     known = given if given is not None else meaning.eps
-    default = Reference(meaning.kind, meaning.form, _usable(known), meaning.of_sum)
-    if found is None or not found.form or _no_norm(found, known):
+    default = Reference(meaning.kind, meaning.form, _positive_or_zero(known), meaning.of_sum)
+    if found is None or not found.form or _is_identity(found, known):
         return _unseen(found == UNSEEN, default, known)
-    choices = sorted(_choices(found, meaning.kind, d), key=lambda c: c.summed != meaning.of_sum)
+    choices = sorted(_in_possible_units(found, meaning.kind, d), key=lambda c: c.summed != meaning.of_sum)
     agreeing = [c for c in choices if known is not None and _close(c.eps, known)]
     preferred = [c for c in choices if c.form == meaning.form]
     acting = (agreeing or preferred or choices)[0]
     if known is not None and not agreeing and known == torch.finfo(torch.float32).eps:
-        known = None  # torch's own where none is given: the norm has another
+        known = None  # torch's default, which the norm doesn't use
     sound = acting.form != OUTSIDE or meaning.form == OUTSIDE or meaning.kind == "l2"
-    error, message = _judged(acting, known, bool(agreeing), sound)
+    error, message = _eps_error(acting, known, bool(agreeing), sound)
     if meaning.kind == "l2":
         error, message = 0.0, ""
     value = known if known is not None and agreeing else float(f"{acting.eps:.4g}")
@@ -128,13 +128,13 @@ def settle(found: Fit | None, meaning: Meaning, given: float | None, d: int) -> 
     return Settled(held, acting.form, value, known, error, message)
 
 
-def _no_norm(found: Fit, known: float | None) -> bool:
-    """A root that never gets beyond its floor is none: the input comes back as it was."""
+def _is_identity(found: Fit, known: float | None) -> bool:
+    """Return whether the measured floor is too large for an eps, as of code that only scales its input."""
     return found.form == FLOOR_OF_ROOT and found.value >= LARGEST and not (known and known >= LARGEST)
 
 
-def _choices(found: Fit, kind: str, d: int) -> Iterator[Reference]:
-    """The same eps in the units in which a text may state it."""
+def _in_possible_units(found: Fit, kind: str, d: int) -> Iterator[Reference]:
+    """Yield references with the measured eps in each of the units in which code may state it."""
     v = found.value
     root = found.form in (OUTSIDE, FLOOR_OF_ROOT)
     units = ((True, d),) if kind == "l2" else ((False, 1), (True, d))
@@ -144,18 +144,18 @@ def _choices(found: Fit, kind: str, d: int) -> Iterator[Reference]:
             yield Reference(kind, FLOOR_OF_SQUARE, v * v * count, summed)
 
 
-def _judged(acting: Reference, known: float | None, agrees: bool, sound: bool) -> tuple[float, str]:
+def _eps_error(acting: Reference, known: float | None, agrees: bool, sound: bool) -> tuple[float, str]:
     if not sound:
         return 1.0, f"eps {acting.eps:.3g} is added after the root, not under it"
     if known is not None and not agrees:
         off = abs(acting.eps / known - 1) if known else math.inf
         return off, f"eps {known:g} is given, but {acting.eps:.3g} acts"
-    return _range(acting.eps if known is None else known)
+    return _range_error(acting.eps if known is None else known)
 
 
 def _unseen(plain: bool, default: Reference, known: float | None) -> Settled:
-    """No eps was seen: the row of zeros decides, unless one is given; `plain`: all scales are divided out."""
-    error, message = (0.0, "") if known is None else _range(known)
+    """Return what holds where no eps was measured; `plain`: the output is the same at all scales."""
+    error, message = (0.0, "") if known is None else _range_error(known)
     smallest = SCALES[-1] ** 2 if default.form in (ADDED, FLOOR_OF_SQUARE) else SCALES[-1]
     if plain and known is not None and known > 100 * smallest and not message:
         error, message = 1.0, f"eps {known:g} is given, but has no effect"
@@ -164,8 +164,8 @@ def _unseen(plain: bool, default: Reference, known: float | None) -> Settled:
     return Settled(default, "", None, known, error, message)
 
 
-def _range(value: float) -> tuple[float, str]:
-    """Out of range, as rule NRM303 has it."""
+def _range_error(value: float) -> tuple[float, str]:
+    """Return the error and message for an eps out of the range that rule NRM303 allows, (0, "") within it."""
     if not math.isfinite(value):
         return math.inf, f"eps is {value}"
     if value <= 0:
@@ -175,7 +175,7 @@ def _range(value: float) -> tuple[float, str]:
     return 0.0, ""
 
 
-def _usable(value: float | None) -> float:
+def _positive_or_zero(value: float | None) -> float:
     return value if value is not None and math.isfinite(value) and value > 0 else 0.0
 
 

@@ -1,4 +1,4 @@
-"""A live module or function of the caller's as a subject: what the caller doesn't pass is read from it, or tried."""
+"""Judge a live module or function; what the caller doesn't say about it is read from it or found by trial."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from normlint.text.verdict import Verdict
 from normlint.verify.bench.bench import USER_ERRORS, Bench, Outcome, RaisedError
 from normlint.verify.bench.judge import More, judge
-from normlint.verify.bench.live import EPS, Call, LiveFunction, LiveModule, attribute, compiled_like, parameters
-from normlint.verify.bench.probes import LAYOUTS
-from normlint.verify.bench.properties import plain, within
+from normlint.verify.bench.live import EPS, Call, Live, LiveFunction, LiveModule, attribute, compiled_like, parameters
+from normlint.verify.bench.probes import LAYOUTS, PREFERRED_RANKS
+from normlint.verify.bench.properties import D, plain, within
 from normlint.verify.bench.reference import Reference, flat
 from normlint.verify.job import FLOOR_OF_ROOT, Meaning
 from normlint.verify.subject import Made
@@ -29,14 +29,13 @@ GAINS: Final = ("weight", "gamma", "scale", "g", "a_2", "gain")
 SHIFTS: Final = ("bias", "beta", "b_2", "shift")
 KINDS: Final = ("rms", "layer", "l2")
 MOST: Final = 1 << 20
-D: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the caller says of the norm; None for what it doesn't.
+    """What the caller says about the norm; None where it says nothing.
 
-    `shape`: the one shape that it takes; `inputs`: all its arguments, made of the tensor to normalise.
+    `shape`: the only shape that the norm takes. `inputs`: returns all its arguments, given the tensor to normalise.
     """
 
     kind: str | None = None
@@ -49,8 +48,8 @@ class Asked:
 def verdict(
     target: Any, asked: Asked, device: str | None = None, dtypes: Sequence[torch.dtype] | None = None, seed: int = 0
 ) -> Verdict:
-    """The verdict on a live module or function, on the device where it is."""
-    with running(), contextlib.redirect_stdout(io.StringIO()):  # the judge tells what is printed
+    """Return the verdict on a live module or function, run on `device` or else where its parameters are."""
+    with running(), contextlib.redirect_stdout(io.StringIO()):  # only the judge checks what is printed
         subject = live(target, asked)
     more = More(features_last(asked.shape, subject), LAYOUTS, (("second output", partial(_second_output, subject)),))
     with running():
@@ -58,20 +57,20 @@ def verdict(
 
 
 def place(target: Any) -> str:
-    """The device of its first parameter."""
+    """Return the device of the first parameter, "cpu" where there is none."""
     return next((str(p.device) for p in getattr(target, "parameters", tuple)()), "cpu")
 
 
 @contextlib.contextmanager
 def running() -> Iterator[None]:
-    """Without warnings, a change of the random state, or a limit on recompilations that the probes would reach."""
-    with _patient_compiler(), warnings.catch_warnings(), torch.random.fork_rng(devices=()):
+    """Suppress warnings, restore the random state afterwards, and raise torch's limit on recompilations."""
+    with _raised_recompile_limit(), warnings.catch_warnings(), torch.random.fork_rng(devices=()):
         warnings.simplefilter("ignore")
         yield
 
 
-def features_last(shape: tuple[int, ...] | None, subject: LiveModule | LiveFunction) -> tuple[int, ...] | None:
-    """The one shape that a norm takes as the probes have it, with its features on the last axis."""
+def features_last(shape: tuple[int, ...] | None, subject: Live) -> tuple[int, ...] | None:
+    """Return the only shape that the norm takes with its features moved to one last axis; None for any shape."""
     if shape is None:
         return None
     lead = list(shape[: len(shape) - max(len(subject.call.inner), 1)])
@@ -80,8 +79,8 @@ def features_last(shape: tuple[int, ...] | None, subject: LiveModule | LiveFunct
     return (*lead, math.prod(shape) // math.prod(lead))
 
 
-def _second_output(subject: LiveModule | LiveFunction, bench: Bench) -> Iterator[Outcome]:
-    """A second result of the input's shape and dtype is the tensor that was normalised: a residual sum."""
+def _second_output(subject: Live, bench: Bench) -> Iterator[Outcome]:
+    """Check that a second result of the input's shape and dtype is the tensor that is normalised: a residual sum."""
     x = plain(bench, 12)
     second = replace(subject, call=replace(subject.call, output=1)).make(bench.size(D), device=bench.device)
     try:
@@ -95,8 +94,8 @@ def _second_output(subject: LiveModule | LiveFunction, bench: Bench) -> Iterator
 
 
 @contextlib.contextmanager
-def _patient_compiler() -> Iterator[None]:
-    """The compiler's limit on recompilations: the probes have more shapes and dtypes than it allows."""
+def _raised_recompile_limit() -> Iterator[None]:
+    """Raise torch's limit on recompilations, since the probes have more shapes and dtypes than it allows."""
     dynamo = sys.modules.get("torch._dynamo")
     if dynamo is None:
         yield
@@ -106,21 +105,21 @@ def _patient_compiler() -> Iterator[None]:
         yield
 
 
-def live(target: Any, asked: Asked) -> LiveModule | LiveFunction:
-    """The subject for a live module or function; what the caller doesn't pass is read from it, or tried."""
+def live(target: Any, asked: Asked) -> Live:
+    """Return the subject for a live module or function."""
     original = getattr(target, "_orig_mod", target)
     if isinstance(original, nn.Module):
-        found: LiveModule | LiveFunction = _module(target, original, asked)
+        found: Live = _module_subject(target, original, asked)
     else:
-        found = _function(target, asked)
+        found = _function_subject(target, asked)
     found.ranks = _ranks(found) if asked.shape is None else (len(features_last(asked.shape, found) or ()),)
     kinds = (asked.kind,) if asked.kind else _named_kinds(original)
-    found.meaning = _fitting(found, kinds, features_last(asked.shape, found))
+    found.meaning = _closest_meaning(found, kinds, features_last(asked.shape, found))
     return found
 
 
-def _module(target: Any, module: nn.Module, asked: Asked) -> LiveModule:
-    paths = list(_tensors(module))
+def _module_subject(target: Any, module: nn.Module, asked: Asked) -> LiveModule:
+    paths = list(_gain_candidates(module))
     gain, shift = (next((p for n in names for p in paths if p.split(".")[-1] == n), "") for names in (GAINS, SHIFTS))
     eps = _eps_of(module) if asked.eps is None else asked.eps
     meaning = Meaning("", eps=eps, gain=gain, shift=shift, filled_later=True)
@@ -130,19 +129,19 @@ def _module(target: Any, module: nn.Module, asked: Asked) -> LiveModule:
     compiled = None if target is module else partial(compiled_like, target)
     call = Call(-1 if len(inner) > 1 else asked.axis, inner, asked.inputs)
     size = size if asked.shape is None or len(inner) > 1 else asked.shape[asked.axis]
-    return LiveModule(module, meaning, (size,) if size else None, call=call, compiled=compiled)
+    return LiveModule(module, compiled, meaning=meaning, sizes=(size,) if size else None, call=call)
 
 
-def _tensors(module: nn.Module) -> Iterator[str]:
-    """The paths of all it might multiply with or add, its own first."""
+def _gain_candidates(module: nn.Module) -> Iterator[str]:
+    """Yield the dotted paths of tensors that may be a gain or shift, the module's own first."""
     named = [(n, t) for n, t in vars(module).items() if isinstance(t, Tensor)]
     named += sorted((*module.named_parameters(), *module.named_buffers()), key=lambda item: item[0].count("."))
-    # of one axis, or of one that matters: a matrix is no gain
+    # at most one axis is longer than 1: a matrix is no gain
     yield from (n for n, t in named if t.is_floating_point() and t.numel() == max(t.shape, default=1))
 
 
-def _function(target: Any, asked: Asked) -> LiveFunction:
-    taken = _taken(target, asked)
+def _function_subject(target: Any, asked: Asked) -> LiveFunction:
+    taken = _filled_by_inputs(target, asked)
     names = {name: default for name, default in parameters(target).items() if name not in taken}
     default = next((names[n] for n in EPS if isinstance(names.get(n), float)), None)
     if target is torch.nn.functional.rms_norm:
@@ -151,11 +150,12 @@ def _function(target: Any, asked: Asked) -> LiveFunction:
     meaning = Meaning("", eps=default if asked.eps is None else asked.eps, gain=gain, shift=shift, filled_later=True)
     takes_eps = any(n in names for n in EPS)
     sizes = None if asked.shape is None else (asked.shape[asked.axis],)
-    return LiveFunction(target, meaning, sizes, takes_eps=takes_eps, call=Call(asked.axis, inputs=asked.inputs))
+    call = Call(asked.axis, inputs=asked.inputs)
+    return LiveFunction(target, meaning=meaning, sizes=sizes, takes_eps=takes_eps, call=call)
 
 
-def _taken(target: Any, asked: Asked) -> tuple[str, ...]:
-    """The parameters that the caller's own `inputs` fill."""
+def _filled_by_inputs(target: Any, asked: Asked) -> tuple[str, ...]:
+    """Return the names of the parameters that the caller's own `inputs` fill."""
     if asked.inputs is None:
         return ()
     found = asked.inputs(torch.ones(asked.shape or (2, 3, D)))
@@ -165,7 +165,7 @@ def _taken(target: Any, asked: Asked) -> tuple[str, ...]:
 
 
 def _eps_of(module: nn.Module) -> float | None:
-    """The eps it stores; that of the dtype it computes in for a torch.nn.RMSNorm without one."""
+    """Return the stored eps, for a torch.nn.RMSNorm without one that of fp32, in which it computes; else None."""
     held = [(part, n) for part in module.modules() for n in EPS]
     found = [getattr(part, n) for part, n in held if isinstance(getattr(part, n, None), (int, float, Tensor))]
     if not found and any(isinstance(part, nn.RMSNorm) for part in module.modules()):
@@ -174,15 +174,15 @@ def _eps_of(module: nn.Module) -> float | None:
 
 
 def _normalized_shape(module: nn.Module) -> tuple[int, ...]:
-    """The lengths of the axes it says that it normalises, () where it doesn't."""
+    """Return the module's `normalized_shape` as a tuple, () where it has none."""
     shape = getattr(module, "normalized_shape", ())
     shape = (shape,) if isinstance(shape, int) else shape
     fits = isinstance(shape, (tuple, list)) and all(isinstance(n, int) for n in shape)
     return tuple(shape) if fits else ()
 
 
-def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
-    """The numbers of axes that the norm runs with; also 3 if it runs with 1 at most, so that this is reported."""
+def _ranks(subject: Live) -> tuple[int, ...]:
+    """Return the numbers of axes that the norm runs with; also 3 if it runs with 1 at most, so that it is reported."""
     d = subject.sizes[0] if subject.sizes else 8
     axis = subject.call.axis
     least = axis + 1 if axis >= 0 else -axis
@@ -192,12 +192,12 @@ def _ranks(subject: LiveModule | LiveFunction) -> tuple[int, ...]:
     for shapes in ([(*(2, 3, 4, 5)[: r - 1], d) for r in ranks], [(d,) * r for r in ranks]):
         found = tuple(len(s) for s in shapes if math.prod(s) <= MOST and _runs(made, s))
         if any(rank > 1 for rank in found):
-            return found  # of axes of one length only where nothing else works
+            return found  # axes of equal length are tried only if no others work
     return (*found, max(3, least))
 
 
 def _runs(made: Made, shape: tuple[int, ...]) -> bool:
-    """Does the norm return a tensor of the same shape for ones of this shape?"""
+    """Return whether the norm returns a tensor of this shape for an input of this shape."""
     try:
         with torch.no_grad():
             y = made.run(torch.ones(shape))
@@ -207,7 +207,7 @@ def _runs(made: Made, shape: tuple[int, ...]) -> bool:
 
 
 def _named_kinds(target: Any) -> tuple[str, ...]:
-    """By type or name; all kinds where neither tells."""
+    """Return the kinds of norm that the type or name allows, all where neither tells."""
     name = getattr(target, "__name__", type(target).__name__).lower().replace("_", "")
     if isinstance(target, nn.RMSNorm) or "rms" in name:
         return ("rms",)
@@ -216,10 +216,8 @@ def _named_kinds(target: Any) -> tuple[str, ...]:
     return ("l2",) if "l2" in name else KINDS
 
 
-def _fitting(
-    subject: LiveModule | LiveFunction, kinds: tuple[str, ...], shape: tuple[int, ...] | None = None
-) -> Meaning:
-    """The kind and offset whose reference comes closest to one output."""
+def _closest_meaning(subject: Live, kinds: tuple[str, ...], shape: tuple[int, ...] | None = None) -> Meaning:
+    """Return the meaning with the kind and offset whose reference comes closest to the output for one input."""
     meant = subject.meaning
     candidates = [
         replace(meant, kind=kind, offset=offset, form=FLOOR_OF_ROOT if kind == "l2" else meant.form)
@@ -230,13 +228,11 @@ def _fitting(
     return candidates[min(scored)[1]]
 
 
-def _errors(
-    subject: LiveModule | LiveFunction, candidates: list[Meaning], shape: tuple[int, ...] | None
-) -> Iterator[float]:
+def _errors(subject: Live, candidates: list[Meaning], shape: tuple[int, ...] | None) -> Iterator[float]:
     d = subject.sizes[0] if subject.sizes else D
     made = subject.make(d)
     g = torch.Generator().manual_seed(0)
-    shape = shape or (*(2,) * (next((r for r in (3, 2, 4, 5, 1) if r in subject.ranks), 3) - 1), d)
+    shape = shape or (*(2,) * (next((r for r in PREFERRED_RANKS if r in subject.ranks), 3) - 1), d)
     x = torch.randn(shape, generator=g) + 0.5
     with torch.no_grad():
         for one in (made.gain, made.shift):

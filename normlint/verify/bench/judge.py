@@ -1,4 +1,4 @@
-"""The verdict: every probe on one norm, the worst of them in words."""
+"""Run all probes on a norm and derive its verdict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Check = Callable[[], Iterator[Outcome]]
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """What a norm is tried with besides the usual: the one shape it takes (features last), cases, and named checks."""
+    """Additions to the usual probes: the only shape the norm takes (features last), more cases, and named checks."""
 
     shape: tuple[int, ...] | None = None
     cases: tuple[Case, ...] = ()
@@ -49,9 +49,9 @@ def judge(
     draws: bool = False,
     more: More | None = None,
 ) -> Verdict:
-    """Runs all probes; the verdict says what they showed on this device and with this torch.
+    """Run all probes and return the verdict on this device and with this version of torch.
 
-    `draws`: it also carries what a report draws.
+    `draws`: also measure the curves that a report draws. `more`: additions to the usual probes.
     """
     more = more or More()
     bench = Bench(subject, device, seed, more.shape)
@@ -70,9 +70,9 @@ def judge(
 
 def _verdict(outcomes: tuple[Outcome, ...], settled: Settled, device: str) -> Verdict:
     failed = sorted((o for o in outcomes if not o.probe.passed), key=lambda o: (o.status != WRONG, o.order))
-    # what was fitted to something that is no norm is no eps
+    # an eps that was fitted to code that isn't the norm means nothing
     normal = outcomes[0].probe.passed or failed[0].probe.probe == EPS
-    worst = failed[0].probe if failed else max((o.probe for o in outcomes), key=_share, default=None)
+    worst = failed[0].probe if failed else max((o.probe for o in outcomes), key=_share_of_limit, default=None)
     return Verdict(
         failed[0].status if failed else MATCH,
         failed[0].probe.message if failed else "",
@@ -85,13 +85,13 @@ def _verdict(outcomes: tuple[Outcome, ...], settled: Settled, device: str) -> Ve
     )
 
 
-def _share(probe: Probe) -> float:
+def _share_of_limit(probe: Probe) -> float:
     return probe.error / probe.limit if probe.limit else 0.0
 
 
 def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...], more: More) -> Iterator[Outcome]:
-    """All probes; where the plain one raises, it alone."""
-    first = tuple(_tried(PLAIN.name, "fp32", PLAIN.label, partial(_value, bench, PLAIN, 100)))
+    """Yield the outcomes of all probes, or of the plain one alone where it raises."""
+    first = tuple(_run_check(PLAIN.name, "fp32", PLAIN.label, partial(_check_output, bench, PLAIN, 100)))
     for one in first:
         values = one.order not in (RAISED, SHAPE)
         if not one.probe.passed and (doubt := bench.subject.doubt(values=values)):
@@ -102,28 +102,28 @@ def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...], m
     yield Outcome(Probe(EPS, "fp32", settled.error, 0.0, settled.message), 20)
     cases = [case for case in (*FP32, *HALVES, *more.cases) if case.dtype in dtypes]
     checks: list[tuple[str, str, str, Check]] = [
-        (case.name, SHORT[case.dtype], case.label, partial(_value, bench, case, 101 + n))
+        (case.name, SHORT[case.dtype], case.label, partial(_check_output, bench, case, 101 + n))
         for n, case in enumerate(cases)
     ]
     halves = [dtype for dtype in dtypes if dtype != torch.float32]
     checks += [("row gain", SHORT[h], f"{SHORT[h]} input", partial(_row_gain, bench, h)) for h in halves]
     checks += [(name, "fp32", name, partial(check, bench)) for name, check in (*more.checks, *CHECKS)]
     checks.append(("moves to another device", "fp32", "moves to another device", partial(movable, bench)))
-    yield from chain.from_iterable(_tried(*check) for check in checks)
+    yield from chain.from_iterable(_run_check(*check) for check in checks)
 
 
 RAISED: Final = 5
 SHAPE: Final = 10
 
 
-def _tried(name: str, short: str, about: str, check: Check) -> Iterator[Outcome]:
-    """A check's outcomes; an exception of the norm fails it."""
+def _run_check(name: str, short: str, about: str, check: Check) -> Iterator[Outcome]:
+    """Yield a check's outcomes; if the norm raises, the check fails."""
     try:
         yield from check()
     except LeftOutError:
         return
     except RaisedError as error:
-        if name == EMPTY:  # worth knowing, no mistake of a norm
+        if name == EMPTY:  # a norm need not take an empty input
             yield Outcome(Probe(name, short, 0.0, 0.0, f"{about}: {error}"))
             return
         message = f"{about}: {error}"
@@ -131,14 +131,14 @@ def _tried(name: str, short: str, about: str, check: Check) -> Iterator[Outcome]
 
 
 def _settled(bench: Bench) -> Settled:
-    """The eps that acts, from one row at many scales."""
+    """Measure the eps that takes effect on one row at many scales, and return the reference that follows."""
     subject, d = bench.subject, bench.size(D)
     made = bench.made(d)
     gain, _ = effective(made, d)
     x, direction = rows(d, subject.meaning.kind == "layer", bench.device, bench.generator(50))
     found = None
     try:
-        y = _by_rows(bench, x, d)
+        y = _outputs_without_shift(bench, x, d)
     except (RaisedError, LeftOutError):
         y = None
     if y is not None:
@@ -148,15 +148,15 @@ def _settled(bench: Bench) -> Settled:
     return settle(found, subject.meaning, made.eps, d)
 
 
-def _by_rows(bench: Bench, x: Tensor, d: int) -> Tensor | None:
-    """The output for each row without the shift, for norms of any number of axes; None if shapes change."""
+def _outputs_without_shift(bench: Bench, x: Tensor, d: int) -> Tensor | None:
+    """Return the norm's output for `x` (rows, d) with the shift set to zero; None if it changes the shape."""
     made = bench.made(d)
     shift = None if made.shift is None else made.shift.detach().clone()
     with torch.no_grad():
         if made.shift is not None:
             made.shift.zero_()
         shape = bench.shape or with_rank(tuple(x.shape), bench.subject.ranks)
-        alone = bench.shape is not None or len(shape) == 1  # one scale at a time, on every row of the only shape
+        alone = bench.shape is not None or len(shape) == 1  # run each row by itself, repeated to fill the shape
         given = [row.expand(shape) for row in x] if alone else [x.reshape(shape)]
         found = [bench.run(made, one.clone()) for one in given]
         if made.shift is not None and shift is not None:
@@ -166,7 +166,7 @@ def _by_rows(bench: Bench, x: Tensor, d: int) -> Tensor | None:
     return torch.stack([y.reshape(-1, d)[0] for y in found]) if alone else found[0].reshape(x.shape)
 
 
-def _value(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
+def _check_output(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
     """Check the shape, the dtype and the values of the output for one input."""
     case = bench.adapted(wanted)
     if case is None:
@@ -180,7 +180,7 @@ def _value(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
     except RaisedError as error:
         if not case.twist or not bench.subject.doubt(values=False):
             raise
-        # as `view` does: whoever passes such an input hears of it
+        # refusing such a layout with an exception, as `view` does, is allowed
         yield Outcome(Probe(case.name, SHORT[case.dtype], 0.0, 0.0, f"{case.label}: {error}"))
         return
     yield _compared(bench, case, kept, y)
@@ -220,13 +220,13 @@ def _order(case: Case) -> int:
 
 
 def _without_zero_rows(x: Tensor, y: Tensor, ref: Tensor) -> tuple[Tensor, str]:
-    """An L2 norm's output, with the reference where it gave NaN for a row of zeros, and a note of that."""
+    """Return an L2 norm's output with NaN rows that belong to zero rows taken from `ref`, and a note of that or ""."""
     zero = (x.cpu() == 0).all(-1, keepdim=True) & ~torch.isfinite(y)
     return torch.where(zero, ref.to(y), y), "a row of zeros gives NaN" if zero.any() else ""
 
 
 def _row_gain(bench: Bench, dtype: torch.dtype) -> Iterator[Outcome]:
-    """How far whole rows are scaled off, on data without extremes; the shift is left out."""
+    """Check in half precision that whole rows aren't scaled wrongly, on ordinary input and without the shift."""
     case = bench.adapted(Case("row gain", "input", GAIN_SHAPE, dtype))
     limit = None if case is None else measure.row_gain_limit(case.shape[-1])
     if case is None or limit is None or bench.subject.meaning.kind == "l2":  # F.normalize rounds its norm to half

@@ -1,4 +1,4 @@
-"""Subjects made of live objects: a module or function of the caller's, which stays as it is."""
+"""Make subjects of a caller's live modules and functions, which stay unchanged."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ HOOKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How a live norm is called with an input whose features lie last.
+    """How to call a live norm with an input whose features lie last.
 
-    `axis`: where the norm has its features. `inner`: the lengths of the axes that they are spread over, () for one.
-    `inputs`: makes all arguments of the tensor to normalise: a tuple, a dict of keywords, or one argument. `output`:
-    which of several results is meant, the norm's first.
+    `axis`: the axis on which the norm has its features. `inner`: the lengths of the axes that they are spread over, ()
+    for one axis. `inputs`: returns all arguments, given the tensor to normalise: a tuple, a dict of keywords, or a
+    single argument. `output`: the index of the normalised tensor among several results.
     """
 
     axis: int = -1
@@ -44,7 +44,7 @@ class Call:
     output: int = 0
 
     def __call__(self, target: Callable[..., Any], x: Tensor) -> Any:
-        """The output, features last again where it has as many elements."""
+        """Return the output, with the features last again where it has as many elements as `x`."""
         there = x if self.axis == -1 else x.movedim(-1, self.axis)
         there = there.reshape(*x.shape[:-1], *self.inner) if len(self.inner) > 1 else there
         y = _applied(target, there if self.inputs is None else self.inputs(there))
@@ -61,32 +61,33 @@ def _applied(target: Callable[..., Any], arguments: Any) -> Any:
     return target(*arguments) if isinstance(arguments, (tuple, list)) else target(arguments)
 
 
-@dataclass(slots=True)
-class Live:
-    """What the caller made and says how to call: what it raises is its own doing."""
+@dataclass(slots=True, kw_only=True)
+class _Live:
+    """A live norm, for whose exceptions and values the verifier is never to blame."""
 
-    def doubt(self, *, values: bool) -> str:  # noqa: ARG002
-        """No doubt: the caller passed what is compared."""
-        return ""
-
-
-@dataclass(slots=True)
-class LiveModule(Live):
-    """A module: every `make` is a copy of it, without its hooks."""
-
-    module: nn.Module
     meaning: Meaning
     sizes: tuple[int, ...] | None = None
     ranks: tuple[int, ...] = (1, 2, 3, 4)
     takes_eps: bool = False
     call: Call = Call()
+
+    def doubt(self, *, values: bool) -> str:  # noqa: ARG002
+        """Return "": nothing was guessed from a text, so every failure counts."""
+        return ""
+
+
+@dataclass(slots=True)
+class LiveModule(_Live):
+    """A live module; `make` copies it without its hooks."""
+
+    module: nn.Module
     compiled: Callable[[nn.Module], Any] | None = None
     _kept: dict[torch.dtype, nn.Module] = field(default_factory=dict)
 
     def make(
         self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
     ) -> Made:
-        """A copy in that dtype and place; of a compiled module one a dtype, since each costs a compilation."""
+        """Return a copy in that dtype and place; a compiled module is copied once a dtype to save compilations."""
         if eps is not None or (self.sizes and d not in self.sizes):
             raise CannotBuildError(f"a live module of {d} features and eps {eps}")
         module = self._kept.get(dtype) or duplicate(self.module).to(device=device, dtype=dtype).train()
@@ -106,20 +107,15 @@ class LiveModule(Live):
 
 
 @dataclass(slots=True)
-class LiveFunction(Live):
-    """A function of the input, and of a gain, a shift, a shape and an eps where it has parameters of that name."""
+class LiveFunction(_Live):
+    """A live function, which is passed a gain, a shift, a shape and an eps where it has parameters for them."""
 
     function: Callable[..., Any]
-    meaning: Meaning
-    sizes: tuple[int, ...] | None = None
-    ranks: tuple[int, ...] = (1, 2, 3, 4)
-    takes_eps: bool = False
-    call: Call = Call()
 
     def make(
         self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
     ) -> Made:
-        """The function with tensors of its own."""
+        """Return the function bound to a new gain and shift of `d` features."""
         names = parameters(self.function)
         meant = self.meaning
         gain = torch.full((d,), 1 - meant.offset, dtype=dtype, device=device) if meant.gain else None
@@ -137,8 +133,11 @@ class LiveFunction(Live):
         )
 
 
+Live = LiveModule | LiveFunction
+
+
 def duplicate(module: nn.Module) -> nn.Module:
-    """A copy that shares nothing with the original and calls none of its hooks."""
+    """Return a deep copy of the module without hooks and gradients."""
     memo: dict[int, Any] = {}
     for part in module.modules():
         for value in vars(part).values():
@@ -154,19 +153,19 @@ def duplicate(module: nn.Module) -> nn.Module:
 
 
 def compiled_like(like: Any, module: nn.Module) -> Any:
-    """The module compiled as another one was."""
+    """Return the module compiled with the settings of `like`."""
     context = getattr(like, "dynamo_ctx", None)
     return torch.compile(module) if context is None else type(like)(module, context)
 
 
 def attribute(module: nn.Module, path: str) -> Tensor | None:
-    """The tensor under a dotted path, None for no path."""
+    """Return the tensor at a dotted path, None for an empty path."""
     found: Tensor | None = attrgetter(path)(module) if path else None
     return found
 
 
 def parameters(function: Callable[..., Any]) -> dict[str, Any]:
-    """Names of parameters and their defaults."""
+    """Return the names and defaults of a function's parameters, {} where it has no signature."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

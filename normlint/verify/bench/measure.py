@@ -1,4 +1,4 @@
-"""How far an output is from the reference, in units of the output dtype's eps."""
+"""Measure errors of outputs and gradients in units of the dtype's eps."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ TOO_FEW_FEATURES: Final = 32
 
 
 def elementwise(y: Tensor, ref: Tensor, spread: Tensor) -> float:
-    """The largest |y − ref| / (eps · spread); below the smallest normal number the unit is that of a subnormal one."""
+    """Return the largest |y − ref| / (eps · spread), where the spread is at least the smallest normal number."""
     if y.numel() == 0:
         return 0.0
     info = torch.finfo(y.dtype)
     error = (y.double() - ref).abs() / spread.clamp(min=info.tiny)
-    worst = error.max().item() / info.eps
-    return worst if math.isfinite(worst) else math.inf
+    return _finite_or_inf(error.max().item() / info.eps)
 
 
 def row_gain(y: Tensor, ref: Tensor) -> float:
-    """RMS over the rows of (⟨y, ref⟩ / ⟨ref, ref⟩ − 1) / eps: rounding averages out, a rounded statistic doesn't."""
+    """Return the RMS over rows of (⟨y, ref⟩ / ⟨ref, ref⟩ − 1) / eps, where only errors of a whole row remain."""
     gain = (y.double() * ref).sum(-1) / ref.square().sum(-1) - 1
-    rms = gain.square().mean().sqrt().item() / torch.finfo(y.dtype).eps
-    return rms if math.isfinite(rms) else math.inf
+    return _finite_or_inf(gain.square().mean().sqrt().item() / torch.finfo(y.dtype).eps)
 
 
 def row_gain_limit(d: int) -> float | None:
-    """The limit for d features, over few of which rounding doesn't average out; None where it drowns the rest."""
+    """Return the limit of `row_gain` for d features; None for too few, over which rounding doesn't average out."""
     return ROW_GAIN_LIMIT * max(1.0, ENOUGH_FEATURES / d) ** 0.5 if d >= TOO_FEW_FEATURES else None
 
 
 def rowwise(got: Tensor, want: Tensor, floor: Tensor | float, eps: float) -> float:
-    """The largest |got − want| / (eps · the row's largest |want|), for gradients; `floor`: where its terms cancel."""
+    """Return the largest |got − want| / (eps · the row's largest |want|), or `floor` where that is larger."""
     if got.numel() == 0:
         return 0.0
     scale = torch.maximum(
         want.abs().amax(-1, keepdim=True), torch.as_tensor(floor, dtype=want.dtype, device=want.device)
     )
     error = (got.double() - want).abs() / scale.clamp(min=1e-300)
-    worst = error.max().item() / eps
-    return worst if math.isfinite(worst) else math.inf
+    return _finite_or_inf(error.max().item() / eps)
+
+
+def _finite_or_inf(error: float) -> float:
+    return error if math.isfinite(error) else math.inf

@@ -1,4 +1,4 @@
-"""Whether a norm goes to another device as a whole, seen without one."""
+"""Check with the meta device that a norm can be moved to another device as a whole."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ FACTORIES: Final = tuple("tensor as_tensor zeros ones full empty arange eye lins
 
 
 def movable(bench: Bench) -> Iterator[Outcome]:
-    """After `.to("meta")` the forward still finds everything on one device. Of no use to the bench afterwards."""
+    """Check that the forward has all tensors on one device after `.to("meta")`; the norm can't be used afterwards."""
     made = bench.made(bench.size(D))
     if made.module is None:
         return
-    message = _left_behind(bench, made, made.module) if _may_stay(bench, made, made.module) else ""
+    message = _device_error(bench, made, made.module) if _uses_other_tensors(bench, made, made.module) else ""
     yield holds("moves to another device", not message, message, 76)
 
 
-def _may_stay(bench: Bench, made: Made, module: nn.Module) -> bool:
-    """Whether anything but parameters and buffers comes into it; else the costly run on another device is spared."""
+def _uses_other_tensors(bench: Bench, made: Made, module: nn.Module) -> bool:
+    """Return whether the norm uses tensors besides parameters and buffers; if not, the costly check is needless."""
     own = (made.gain, made.shift)
     held = (v for part in module.modules() for v in vars(part).values() if isinstance(v, Tensor) and v.ndim)
     if any(all(v is not one for one in own) for v in held):
@@ -41,7 +41,7 @@ def _may_stay(bench: Bench, made: Made, module: nn.Module) -> bool:
 
 
 class _Factories(TorchFunctionMode):
-    """Notes tensors that are made without saying on which device; those without axes go with any."""
+    """Record calls that make a tensor with axes without naming its device; scalar tensors combine with any device."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class _Factories(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Runs the function as it is."""
+        """Call the function and record it if it makes such a tensor."""
         y = func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", "")
         if name in FACTORIES and isinstance(y, Tensor) and y.ndim and not (kwargs or {}).get("device"):
@@ -58,23 +58,23 @@ class _Factories(TorchFunctionMode):
         return y
 
 
-def _left_behind(bench: Bench, made: Made, module: nn.Module) -> str:
+def _device_error(bench: Bench, made: Made, module: nn.Module) -> str:
     x = plain(bench, 9).to("meta")
     module.to("meta")
     try:
         with torch.no_grad(), _no_compiler():
             bench.run(made, x)
     except RaisedError as error:
-        # anything else: it reads values, which a meta tensor doesn't have
+        # other errors come from reading values, which a meta tensor doesn't have
         return f'after .to("meta") it {error}' if "device" in str(error) else ""
     return ""
 
 
 @contextlib.contextmanager
 def _no_compiler() -> Iterator[None]:
-    """Operations on the meta device ask torch's compiler to leave them alone, which imports it.
+    """Keep operations on the meta device from importing torch's compiler, only to exclude themselves from it.
 
-    That takes seconds, replaces functions of torch, and writes files, which the process of a norm may not.
+    The import takes seconds, replaces functions of torch, and writes files, which a norm's process may not.
     """
     if "torch._dynamo" in sys.modules:
         yield
@@ -93,4 +93,4 @@ def _no_compiler() -> Iterator[None]:
     finally:
         del sys.modules["torch._dynamo"], vars(torch)["_dynamo"]
         for function in asked:
-            vars(function).pop("__dynamo_disable", None)  # it is kept where the answer is looked up
+            vars(function).pop("__dynamo_disable", None)  # undo what torch stored on the function

@@ -1,4 +1,4 @@
-"""The inputs a norm is tried with."""
+"""Define the inputs that a norm is tested with."""
 
 from __future__ import annotations
 
@@ -17,18 +17,12 @@ PREFERRED_RANKS: Final = (3, 2, 4, 5, 1)
 SHORT: Final = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
 
 
-def devices() -> tuple[str, ...]:
-    """The names of the devices that are available."""
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    return tuple(name for name, known in there.items() if known)
-
-
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One input.
+    """A test input.
 
-    `cube`: every axis is as long as the features; `exact`: of no use in another rank; `extreme`: at an end of the
-    dtype's range, where a library's norm, std or normalize may fail without being a mistake.
+    `cube`: every axis is as long as the features. `exact`: useless with another number of axes. `extreme`: at an end of
+    the dtype's range, where failures of a library's norm, std or normalize aren't counted as mistakes.
     """
 
     name: str
@@ -44,7 +38,7 @@ class Case:
 
     @property
     def label(self) -> str:
-        """For a sentence about it: "fp16 input ×1e4"."""
+        """Return a phrase for messages, such as "fp16 input ×1e4"."""
         return f"{SHORT[self.dtype]} {self.words}"
 
 
@@ -61,12 +55,12 @@ FP32: Final = (
     Case("large", "input ×1e4", (3, 5, 16), scale=1e4),
     Case("empty", "empty input", (0, 16)),
 )
-LAYOUTS: Final = (  # of a live norm, which may be a kernel that reads memory by itself
+LAYOUTS: Final = (  # only for live norms, which may be kernels that read memory directly
     Case("strided", "input with a stride of 2", (3, 5, 16), twist="strided"),
     Case("slice", "slice of a wider tensor", (3, 5, 16), twist="slice"),
     Case("expanded", "expanded input", (3, 5, 16), twist="expanded"),
 )
-CLONES_DIFFER: Final = frozenset(case.twist for case in LAYOUTS)  # a clone of them is contiguous
+CLONES_DIFFER: Final = frozenset(case.twist for case in LAYOUTS)  # cloning makes these inputs contiguous
 HALVES: Final = (
     Case("large", "input ×1e4", (3, 5, 64), torch.float16, scale=1e4, extreme=True),
     Case("small", "input ×1e-3", (3, 5, 64), torch.float16, scale=1e-3, extreme=True),
@@ -76,12 +70,12 @@ HALVES: Final = (
 
 
 def nearest(d: int, sizes: Sequence[int] | None) -> int:
-    """The available number of features that is closest to the wanted one."""
+    """Return the number in `sizes` that is closest to `d`, or `d` itself where any is possible."""
     return d if not sizes else min(sizes, key=lambda size: abs(size - d))
 
 
 def with_rank(shape: tuple[int, ...], ranks: Sequence[int]) -> tuple[int, ...]:
-    """The same rows in a number of axes that the norm takes."""
+    """Return the shape with a number of axes in `ranks`, with the same rows; a single row for one axis."""
     if not ranks or len(shape) in ranks:
         return shape
     rank = next((r for r in PREFERRED_RANKS if r in ranks), ranks[0])
@@ -94,7 +88,7 @@ def with_rank(shape: tuple[int, ...], ranks: Sequence[int]) -> tuple[int, ...]:
 def adapted(
     case: Case, sizes: Sequence[int] | None, ranks: Sequence[int], only: tuple[int, ...] | None = None
 ) -> Case | None:
-    """The case in a size and rank the norm takes, None where it would say nothing; `only`: the one shape there is."""
+    """Return the case in a shape the norm takes, None where it would test nothing; `only`: the norm's only shape."""
     if only is not None:
         return None if case.exact or case.cube or 0 in case.shape else replace(case, shape=only)
     if case.exact and ranks and len(case.shape) not in ranks:
@@ -109,13 +103,13 @@ def adapted(
 
 
 def filled(case: Case, seed: int, device: str) -> Tensor:
-    """The input, which the caller may change."""
+    """Return a case's input, which the caller may change."""
     return _laid_out(_rows(case, seed).to(device=device, dtype=case.dtype, copy=True), case.twist)
 
 
 @lru_cache(maxsize=64)
 def _rows(case: Case, seed: int) -> Tensor:
-    """Normal rows of different scales, moved and scaled as the case says."""
+    """Return rows of normal numbers at different scales, with the case's scale, offset and zeros; cached."""
     g, shape = torch.Generator().manual_seed(seed), case.shape
     x = torch.randn(shape, generator=g)
     x = x * 2 ** ((torch.rand(*shape[:-1], 1, generator=g) * 2 - 1) * ROW_SPREAD)
@@ -130,7 +124,7 @@ def _rows(case: Case, seed: int) -> Tensor:
 
 
 def _laid_out(x: Tensor, twist: str) -> Tensor:
-    """The same values in another place in memory; expanded, those of the first entry of the first axis."""
+    """Return the values in another memory layout; if expanded, the first entry of the first axis repeated."""
     if twist == "transposed":
         return x.transpose(0, 1).contiguous().transpose(0, 1)
     if twist == "strided":
@@ -141,6 +135,6 @@ def _laid_out(x: Tensor, twist: str) -> Tensor:
 
 
 def gains(shape: Sequence[int], g: torch.Generator) -> Tensor:
-    """±U(0.5, 2): values that show whether and how a gain is used."""
+    """Return random values from ±U(0.5, 2), which show whether and how a gain is used."""
     size = torch.rand(tuple(shape), generator=g) * 1.5 + 0.5
     return size * (torch.randint(0, 2, tuple(shape), generator=g) * 2 - 1)

@@ -1,4 +1,4 @@
-"""What must hold of a norm besides its values."""
+"""Check properties of a norm besides its values: determinism, gradients, state, the initial gain, and others."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from normlint.verify.bench.bench import (
 from normlint.verify.bench.causes import of_gradient
 from normlint.verify.bench.probes import PLAIN, Case
 from normlint.verify.bench.reference import Reference
-from normlint.verify.job import FLOOR_OF_ROOT, FLOOR_OF_SQUARE
+from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE
 from normlint.verify.names import is_rate
 from normlint.verify.subject import CannotBuildError, Made
 
 PASSED_EPS: Final = 0.3
 D: Final = 16
-ROWS: Final = 2  # the seed of the rows that are changed in turn
+ROWS: Final = 2  # the salt of the random input whose rows are changed one by one
 
 
 def holds(name: str, fine: bool, message: str, order: int, dtype: str = "fp32") -> Outcome:
-    """The outcome of a check that is either passed or failed."""
+    """Return the outcome of a check that either passes or fails, without a measured error."""
     return Outcome(Probe(name, dtype, 0.0 if fine else 1.0, 0.0, "" if fine else message), order)
 
 
 def within(name: str, error: float, limit: float, message: str, order: int) -> Outcome:
-    """The outcome of a check that was measured in fp32."""
+    """Return the outcome of a check in fp32 that measured `error` and allows at most `limit`."""
     return Outcome(Probe(name, "fp32", error, limit, "" if error <= limit else message), order)
 
 
 def plain(bench: Bench, salt: int) -> Tensor:
-    """An ordinary fp32 input in a shape the norm takes."""
+    """Return an ordinary fp32 input in a shape the norm takes; LeftOutError where there is none."""
     case = bench.adapted(PLAIN)
     if case is None:
         raise LeftOutError(PLAIN.name)
@@ -53,7 +53,7 @@ def plain(bench: Bench, salt: int) -> Tensor:
 
 
 def determinism(bench: Bench) -> Iterator[Outcome]:
-    """The same input gives the same output, in training too, and is still what it was."""
+    """Check in training mode that the same input gives the same output, and that it is not changed in place."""
     made, x = bench.made(bench.size(D)), plain(bench, 1)
     given = x.clone()
     with torch.no_grad():
@@ -65,12 +65,12 @@ def determinism(bench: Bench) -> Iterator[Outcome]:
 
 
 def _differ(y: Tensor, z: Tensor) -> Tensor:
-    """Where two outputs are not the same, to the bit; NaN is the same as NaN."""
+    """Return a mask of the elements that are not exactly equal; NaN equals NaN."""
     return ~(torch.eq(y, z) | (torch.isnan(y) & torch.isnan(z)))
 
 
 def independence(bench: Bench) -> Iterator[Outcome]:
-    """Changing one token leaves the others as they are, to the bit."""
+    """Check that changing one token leaves the outputs of the other tokens exactly as they were."""
     made, x = bench.made(bench.size(D)), plain(bench, ROWS)
     count = math.prod(x.shape[:-1])
     if count < 2:
@@ -78,7 +78,7 @@ def independence(bench: Bench) -> Iterator[Outcome]:
     with torch.no_grad():
         y, z = bench.run(made, x.clone()), bench.run(made, with_row_changed(x, 0))
     if y.shape != x.shape or z.shape != x.shape:
-        return  # the values say so
+        return  # the value probes report a wrong shape
     others = shares_moved(y.reshape(count, -1), z.reshape(count, -1), 0)[1:]
     moved = sum(share != 0 for share in others)
     message = f"changing one token changes {moved} of the {count - 1} others, by up to {percent(max(others))}"
@@ -86,7 +86,7 @@ def independence(bench: Bench) -> Iterator[Outcome]:
 
 
 def with_row_changed(x: Tensor, row: int) -> Tensor:
-    """A copy of the input in which one row has its values in reverse, scaled and shifted."""
+    """Return a copy of the input in which one row is reversed, scaled and shifted."""
     other = x.clone()
     rows = other.reshape(-1, x.shape[-1])
     rows[row] = rows[row].flip(-1) * 3 + 1  # no norm takes it for the same row in another scale
@@ -94,20 +94,20 @@ def with_row_changed(x: Tensor, row: int) -> Tensor:
 
 
 def shares_moved(before: Tensor, after: Tensor, row: int) -> tuple[float, ...]:
-    """How far each row of the output moved, as a share of the largest element outside `row`; 0: not by a bit."""
+    """Return how far each row of the output moved, as a share of the largest element outside `row`; 0: not at all."""
     off = torch.where(_differ(before, after), (after - before).abs(), 0.0).double().amax(-1)
     size = torch.cat((before[:row], before[row + 1 :])).abs().nan_to_num(0.0, 0.0).amax().clamp(min=1e-30)
     return tuple(share if math.isfinite(share) else math.inf for share in (off / size).tolist())
 
 
 def evaluation(bench: Bench) -> Iterator[Outcome]:
-    """In eval mode nothing is left to chance, also where there is a rate of dropout, and the values are the same."""
+    """Check that eval mode is deterministic, with dropout rates set to 0.5, and gives the values of training mode."""
     d = bench.size(D)
     made, x = bench.randomise(bench.fresh(d), d), plain(bench, 11)
     if made.module is None:
         return
     with torch.no_grad():
-        trained = bench.run(made, x.clone())  # what is counted in training may count here
+        trained = bench.run(made, x.clone())  # the norm may update its state here, as in training
         for part in made.module.modules():
             for name in [name for name, value in vars(part).items() if _is_probability(name, value)]:
                 setattr(part, name, 0.5)
@@ -127,7 +127,7 @@ def _is_probability(name: str, value: Any) -> bool:
 
 
 def initial(bench: Bench) -> Iterator[Outcome]:
-    """A fresh norm scales by 1 and shifts by 0."""
+    """Check the shape and dtype of a fresh norm's gain, and that the norm scales by 1 and shifts by 0."""
     d = bench.size(D)
     made, x, meaning = bench.fresh(d), plain(bench, 4), bench.subject.meaning
     gain, shift = effective(made, d)
@@ -150,7 +150,7 @@ def initial(bench: Bench) -> Iterator[Outcome]:
 
 
 def gradients(bench: Bench) -> Iterator[Outcome]:
-    """Input (a leaf that requires grad) and gain get the reference's gradients."""
+    """Compare the gradients of the input, a leaf that requires grad, and of the gain with the reference's."""
     made, x = bench.made(bench.size(D)), plain(bench, 5)
     up = torch.randn(x.shape, generator=bench.generator(6)).double()
     leaf = x.clone().requires_grad_()
@@ -174,7 +174,7 @@ def gradients(bench: Bench) -> Iterator[Outcome]:
 
 
 def zero_gradient(bench: Bench) -> Iterator[Outcome]:
-    """The gradient at a row of zeros is finite."""
+    """Check that the gradient at a row of zeros is finite."""
     made, x = bench.made(bench.size(D)), plain(bench, 7)
     x.reshape(-1, x.shape[-1])[0] = 0
     got, _ = _autograd(bench, made, x.requires_grad_(), torch.ones(x.shape))
@@ -189,7 +189,7 @@ def zero_gradient(bench: Bench) -> Iterator[Outcome]:
 
 
 def half_gradient(bench: Bench) -> Iterator[Outcome]:
-    """A hand-written backward takes its statistic in fp32: else whole rows of the gradient are scaled off."""
+    """Check that a hand-written backward has its statistic in fp32, which in bf16 scales whole rows wrongly."""
     case = bench.adapted(Case("half gradient", "input", (64, 1024), torch.bfloat16))
     limit = None if case is None or not bench.subject.meaning.halves else measure.row_gain_limit(case.shape[-1])
     if case is None or limit is None or bench.subject.meaning.kind == "l2":
@@ -211,7 +211,7 @@ def half_gradient(bench: Bench) -> Iterator[Outcome]:
 
 
 def _is_handwritten(node: Any, depth: int = 4) -> bool:
-    """Whether a backward in Python is among the last steps."""
+    """Return whether one of the last `depth` steps before the output has a backward written in Python."""
     if node is None or depth == 0:
         return False
     own = isinstance(node, torch.autograd.function.BackwardCFunction)
@@ -219,7 +219,7 @@ def _is_handwritten(node: Any, depth: int = 4) -> bool:
 
 
 def _autograd(bench: Bench, made: Made, leaf: Tensor, up: Tensor) -> tuple[Tensor | None, Tensor | None]:
-    """The norm's gradients of input and gain, None where there is none."""
+    """Return the norm's gradients of input and gain, None for each that does not exist."""
     wanted = [leaf] if made.gain is None else [leaf, made.gain.requires_grad_()]
     with torch.enable_grad():
         y = bench.run(made, leaf)
@@ -228,7 +228,7 @@ def _autograd(bench: Bench, made: Made, leaf: Tensor, up: Tensor) -> tuple[Tenso
         if y.shape != up.shape:
             raise RaisedError(f"gives shape {tuple(y.shape)} for an input of shape {tuple(up.shape)}")
         try:
-            # of a scalar: torch imports sympy to look at the shapes of anything else
+            # differentiates a scalar: torch imports sympy to look at any other shape
             found = torch.autograd.grad((y * up.to(y)).sum(), wanted, allow_unused=True)
         except USER_ERRORS as error:
             raise as_outcome(error) from error
@@ -237,7 +237,7 @@ def _autograd(bench: Bench, made: Made, leaf: Tensor, up: Tensor) -> tuple[Tenso
 
 
 def _exact(reference: Reference, made: Made, x: Tensor, up: Tensor) -> tuple[Tensor, Tensor | None]:
-    """The same of the reference, in fp64."""
+    """Return the reference's gradients of input and gain in fp64, None for the gain where there is none."""
     gain, shift = effective(made, x.shape[-1])
     exact = wide(x).requires_grad_()
     wanted = [exact] if gain is None else [exact, gain.requires_grad_()]
@@ -247,7 +247,7 @@ def _exact(reference: Reference, made: Made, x: Tensor, up: Tensor) -> tuple[Ten
 
 
 def passed_eps(bench: Bench) -> Iterator[Outcome]:
-    """An eps that is passed is the eps that acts."""
+    """Check that an eps that is passed is the one that takes effect."""
     if not bench.subject.takes_eps:
         return
     d = bench.size(D)
@@ -266,11 +266,11 @@ def passed_eps(bench: Bench) -> Iterator[Outcome]:
         return measure.elementwise(y, ref(wide(x), gain, shift), ref.spread(wide(x), gain, shift))
 
     error, limit = min(map(off, _with_eps(bench.reference))), measure.LIMIT[torch.float32]
-    yield within("eps as passed", error, limit, _passed(off, bench.reference, limit), 64)
+    yield within("eps as passed", error, limit, _acting_instead(off, bench.reference, limit), 64)
 
 
-def _passed(off: Callable[[Reference], float], reference: Reference, limit: float) -> str:
-    """What acts in place of the passed eps."""
+def _acting_instead(off: Callable[[Reference], float], reference: Reference, limit: float) -> str:
+    """Describe what takes effect in place of the passed eps."""
     for ref, acting in ((replace(reference, eps=0.0), "has no effect"), (reference, f"{reference.eps:g} acts")):
         if off(ref) <= limit:
             return f"eps={PASSED_EPS} is passed, but {acting}"
@@ -278,19 +278,19 @@ def _passed(off: Callable[[Reference], float], reference: Reference, limit: floa
 
 
 def _with_eps(reference: Reference) -> Iterator[Reference]:
-    """The sound ways in which the passed eps may act."""
-    for form in dict.fromkeys((reference.form, "added", FLOOR_OF_SQUARE, FLOOR_OF_ROOT)):
+    """Yield a reference for each sound way in which the passed eps may enter."""
+    for form in dict.fromkeys((reference.form, ADDED, FLOOR_OF_SQUARE, FLOOR_OF_ROOT)):
         for summed in dict.fromkeys((reference.summed, True)):
             yield Reference(reference.kind, form, PASSED_EPS, summed)
 
 
 def saved(bench: Bench) -> Iterator[Outcome]:
-    """Gain and shift are in the state dict."""
+    """Check that gain and shift are in the state dict, and that a saved gain is also trained."""
     made = bench.made(bench.size(D))
     if made.module is None or (made.gain is None and made.shift is None):
         return
     state = [t for t in made.module.state_dict(keep_vars=True).values() if isinstance(t, Tensor)]
-    passing = [t for t in made.module.buffers() if all(t is not kept for kept in state)]  # moved, if not saved
+    passing = [t for t in made.module.buffers() if all(t is not kept for kept in state)]  # not saved, but moved
     for name, one in (("gain", made.gain), ("shift", made.shift)):
         if one is not None and all(one is not t for t in passing):
             fine = any(t is one or (t.data_ptr() == one.data_ptr() and t.numel() >= one.numel()) for t in state)
@@ -302,7 +302,7 @@ def saved(bench: Bench) -> Iterator[Outcome]:
 
 
 def quiet(bench: Bench) -> Iterator[Outcome]:
-    """A second call prints nothing: what comes once, or in one dtype alone, is a message."""
+    """Check that a second fp32 call prints nothing; printing once, or in another dtype only, is allowed."""
     made, x = bench.made(bench.size(D)), plain(bench, 12)
     bench.run(made, x.clone())
     before = len(bench.printed.getvalue())

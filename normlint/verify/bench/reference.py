@@ -1,4 +1,4 @@
-"""What a norm should give, in fp64, written from its definition and never from the user's code."""
+"""Compute the correct output of a norm in fp64, from its definition and independent of the user's code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TINY = 1e-300  # keeps the root of a row of zeros finite where there is no eps
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The norm over the last axis: kind, how eps enters, and eps in units of the mean square (`summed`: of the sum)."""
+    """A norm over the last axis, with `eps` in units of the mean square or, if `summed`, of the sum of squares."""
 
     kind: str
     form: str = ADDED
@@ -24,18 +24,18 @@ class Reference:
     def __call__(
         self, x: Tensor, gain: Tensor | None = None, shift: Tensor | None = None, plain: Tensor | None = None
     ) -> Tensor:
-        """The norm with gain and shift; a row of zeros stays zero. `plain`: what it is before these, if known."""
+        """Return the norm with gain and shift; a row of zeros stays zero. `plain`: the norm before these, if known."""
         y = self.plain(x) if plain is None else plain
         y = y if gain is None else y * gain
         return y if shift is None else y + shift
 
     def plain(self, x: Tensor) -> Tensor:
-        """The norm before gain and shift."""
+        """Return the norm before gain and shift."""
         c = x - x.mean(-1, keepdim=True) if self.kind == "layer" else x
         return c * self.inverse_root(c)
 
     def inverse_root(self, c: Tensor) -> Tensor:
-        """What every element of a row is multiplied by."""
+        """Return the factor of each row (..., 1), given `c`: the input, centred for a layer norm."""
         d = max(c.shape[-1], 1)
         ms = c.square().sum(-1, keepdim=True) / d
         unit = self._unit(d)
@@ -55,7 +55,7 @@ class Reference:
     def spread(
         self, x: Tensor, gain: Tensor | None = None, shift: Tensor | None = None, plain: Tensor | None = None
     ) -> Tensor:
-        """What an error is measured against: the terms of the sum, for a layer norm with their conditioning."""
+        """Return the unit of errors: the size of the summed terms, for a layer norm with the loss in centring."""
         terms = (self.plain(x) if plain is None else plain).abs()
         if self.kind == "layer":
             mean = x.mean(-1, keepdim=True)
@@ -64,7 +64,7 @@ class Reference:
         return terms if shift is None else terms + shift.abs()
 
     def gradient_terms(self, x: Tensor, up: Tensor, gain: Tensor | None = None) -> Tensor:
-        """The size of the terms that the input's gradient is the difference of, a row each."""
+        """Return for each row (..., 1) the size of the terms whose difference is the input's gradient."""
         mean = x.mean(-1, keepdim=True) if self.kind == "layer" else torch.zeros_like(x[..., :1])
         inverse = self.inverse_root(x - mean)
         terms = up if gain is None else up * gain
@@ -72,7 +72,7 @@ class Reference:
 
 
 def flat(tensor: Tensor | None, d: int) -> Tensor | None:
-    """A gain or shift as it meets features that lie last: of d elements in whatever shape, or as it is."""
+    """Return a gain or shift of d elements, whatever its shape, as (d,); any other unchanged."""
     if tensor is None or tensor.numel() != d:
         return tensor
     return torch.reshape(tensor, (d,))

@@ -1,4 +1,4 @@
-"""What a probe showed, in one sentence with figures."""
+"""Describe failures of probes in one sentence with figures."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ NEAR: Final = 1e-3
 
 
 def rms(t: Tensor) -> float:
-    """Root mean square over all elements."""
+    """Return the root mean square over all elements, 0 where there are none."""
     return t.detach().double().square().mean().sqrt().item() if t.numel() else 0.0
 
 
 def of_dtype(y: Tensor, case: Case) -> str:
-    """The wrong dtype."""
+    """Describe an output of the wrong dtype."""
     short = SHORT.get(y.dtype, str(y.dtype).removeprefix("torch."))
     return f"{SHORT[case.dtype]} input: output is {short}, expected {SHORT[case.dtype]}"
 
 
 def of_shape(y: Tensor, case: Case) -> str:
-    """The wrong shape."""
+    """Describe an output of the wrong shape."""
     return f"{case.label}: output has shape {tuple(y.shape)}, expected {case.shape}"
 
 
 def of_value(case: Case, y: Tensor, ref: Tensor, error: float, why: str) -> str:
-    """An output that is off; `why` explains it where something does."""
+    """Describe an output with wrong values; `why`: the explanation, "" for none."""
     symptom = _symptom(y.double(), ref, case.dtype, error)
     explained = why and (f": {why}" if symptom.endswith(")") else f" ({why})")
     return f"{case.label}: {symptom}{explained}"
@@ -64,14 +64,14 @@ def _size(ref: Tensor) -> str:
 
 
 def uniform_ratio(y: Tensor, ref: Tensor) -> float | None:
-    """The one factor that all elements are off by."""
+    """Return the factor by which all elements differ from `ref`, None where there isn't a common one."""
     ratio = (y * ref).sum() / ref.square().sum()
     stray = (y - ratio * ref).abs().max() / (ratio * ref).abs().max().clamp(min=1e-30)
     return ratio.item() if stray < 1e-4 else None
 
 
 def initial(y: Tensor, ref: Tensor, gain: Tensor | None, offset: float) -> str:
-    """A fresh norm's output that isn't normalised."""
+    """Describe a fresh norm's wrong output."""
     if not y.any():
         return "a fresh norm gives all zeros: its gain starts at 0"
     if (y.double() + ref).abs().max() <= NEAR * ref.abs().max():
@@ -83,14 +83,14 @@ def initial(y: Tensor, ref: Tensor, gain: Tensor | None, offset: float) -> str:
 
 
 def lone_gain(gain: Tensor, d: int) -> str:
-    """One gain where D are meant: (1,) filled with 1, or torch.Tensor([d])."""
+    """Describe a gain of one element, 1 or d as `torch.Tensor([d])` has it, where d are meant; "" for others."""
     if gain.shape == (1,) and d > 1 and gain.item() in (1.0, float(d)):
         return f"the gain has one element for {d} features"
     return ""
 
 
 def unfilled(gain: Tensor | None, shift: Tensor | None) -> str:
-    """A parameter that holds whatever was in memory."""
+    """Describe a parameter that was never initialised and so holds NaN, "" for none."""
     for name, one in (("gain", gain), ("shift", shift)):
         if one is not None and bool(torch.isnan(one).any()):
             return f"the {name} is never filled: it holds whatever was in memory"
@@ -98,10 +98,10 @@ def unfilled(gain: Tensor | None, shift: Tensor | None) -> str:
 
 
 def gradient(name: str, off: float) -> str:
-    """A wrong gradient; `off` as a share of the row's largest."""
+    """Describe a wrong gradient; `off`: the error as a share of the row's largest element."""
     return f"the gradient of the {name} is off by {percent(off)}"
 
 
 def row_gain(error: float, short: str) -> str:
-    """A rounded statistic."""
+    """Describe rows that are scaled wrongly because the statistic was rounded."""
     return f"{short} input: rows are scaled off by {error:.2g} times its precision: a statistic kept in {short}"

@@ -1,1 +1,1 @@
-"""Where foreign code runs: the worker, its limits, the gate, the way answers come back."""
+"""Run untrusted norms in worker processes with limits on time and memory."""

@@ -1,4 +1,4 @@
-"""Norms in processes of their own: a child of the worker answers by a deadline, and nothing of it stays."""
+"""Judge norms in forked children of the worker, which are killed if they don't answer by a deadline."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any, Final
 from normlint.text.verdict import SKIPPED, Verdict
 from normlint.verify.guard import frames, limits
 
-_PATIENCE: Final = 0.5  # seconds from the end of a child's pipe to the end of the child
-_LOOKING: Final = 5.0  # seconds after which it is seen that the parent is gone, though others hold its pipe open
+_EXIT_TIME: Final = 0.5  # seconds that a child has to exit after its pipe ended
+_PARENT_CHECK: Final = 5.0  # seconds between checks whether the parent is gone, whose pipe others may hold open
 
 Answer = dict[str, Any]
 Request = dict[str, Any]
@@ -26,17 +26,17 @@ Respond = Callable[[Request], Answer]
 
 @dataclass(slots=True)
 class _Child:
-    """A process, which leads a group of its own, the pipes it is asked on and answers on, and the norm it is at."""
+    """A forked process, which leads its own group: its pipes, and the request that it is working on."""
 
     pid: int
     asks: int
     answers: frames.Reader
-    left: int  # norms that it may still be asked for
+    left: int  # requests that it may still be sent
     request: Request | None = None
     deadline: float = math.inf
 
     def ask(self, request: Request, timeout: float) -> None:
-        """One more norm; a child that is gone answers with the end of its pipe."""
+        """Send a request; that the child is gone shows later, as the end of its pipe."""
         self.request, self.deadline, self.left = request, time.monotonic() + timeout, self.left - 1
         with contextlib.suppress(BrokenPipeError):
             frames.write(self.asks, request)
@@ -44,16 +44,16 @@ class _Child:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How norms are run: so many at a time, each for so many seconds, and so many in a process, one after the other."""
+    """How many children run at a time, and what each of them may use."""
 
     workers: int
-    timeout: float
+    timeout: float  # seconds a norm
     accelerator: bool
-    life: int
+    life: int  # norms that one child judges, one after the other
 
 
 def serve(requests: frames.Reader, answers: int, settings: Settings, respond: Respond) -> None:
-    """Answer the requests that come on one pipe on the other, until the first one ends."""
+    """Answer the requests read from one pipe on the pipe `answers`, until the first one ends."""
     waiting: deque[Request] = deque()
     children: list[_Child] = []
     parent = os.getppid()
@@ -75,7 +75,7 @@ def serve(requests: frames.Reader, answers: int, settings: Settings, respond: Re
 
 
 def _idle(children: list[_Child], settings: Settings, respond: Respond) -> _Child | None:
-    """A child that can be asked, perhaps a new one; None where as many are busy as may be."""
+    """Return an idle child, started if need be; None if `workers` children are busy."""
     found = next((child for child in children if child.request is None), None)
     if found is None and len(children) < settings.workers:
         found = _start(children, settings, respond)
@@ -84,9 +84,9 @@ def _idle(children: list[_Child], settings: Settings, respond: Respond) -> _Chil
 
 
 def _ready(pipes: list[int], children: list[_Child]) -> list[int]:
-    """The pipes that have something to read, by the next deadline."""
+    """Return the pipes that have something to read, waiting until the next deadline at most."""
     left = min((child.deadline for child in children), default=math.inf) - time.monotonic()
-    return select.select(pipes, [], [], min(max(left, 0), _LOOKING))[0]
+    return select.select(pipes, [], [], min(max(left, 0), _PARENT_CHECK))[0]
 
 
 def _start(others: list[_Child], settings: Settings, respond: Respond) -> _Child:
@@ -94,16 +94,16 @@ def _start(others: list[_Child], settings: Settings, respond: Respond) -> _Child
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        for pipe in (asks, *(other.asks for other in others)):  # else none of them would see its end
+        for pipe in (asks, *(other.asks for other in others)):  # else the others would not see the end of their pipes
             os.close(pipe)
-        _live(frames.Reader(asked), writing, settings, respond)
+        _run_child(frames.Reader(asked), writing, settings, respond)
     os.close(asked)
     os.close(writing)
     return _Child(pid, asks, frames.Reader(reading), settings.life)
 
 
-def _live(asked: frames.Reader, writing: int, settings: Settings, respond: Respond) -> None:
-    """The whole life of a child."""
+def _run_child(asked: frames.Reader, writing: int, settings: Settings, respond: Respond) -> None:
+    """Answer requests in a forked child until their pipe ends, then exit."""
     status = 1
     try:
         os.setsid()
@@ -117,15 +117,15 @@ def _live(asked: frames.Reader, writing: int, settings: Settings, respond: Respo
 
 
 def _finished(child: _Child, readable: bool, settings: Settings, answers: int) -> bool:
-    """Whether the child is done with, for better or worse; then its processes are ended. What it says is sent on."""
+    """Send on the child's answer, or its failure; return whether the child was ended, with all its processes."""
     heard = _answer_of(child) if readable else None
     if heard is None and time.monotonic() >= child.deadline:
         heard = _failed(f"timed out after {settings.timeout:g} s")
     if heard is None:
         return False
-    # what could not be judged may have left something behind
+    # a norm that could not be judged may have changed the state of the child
     over = not heard or heard["verdict"]["status"] == SKIPPED or not child.left or child.request is None
-    status = _end(child, patience=0.0 if heard else _PATIENCE) if over else 0
+    status = _end(child, patience=0.0 if heard else _EXIT_TIME) if over else 0
     if child.request is not None:
         answer = heard or _failed(limits.ending(os.waitstatus_to_exitcode(status), settings.timeout))
         frames.write(answers, {**answer, "index": child.request["index"]})
@@ -134,7 +134,7 @@ def _finished(child: _Child, readable: bool, settings: Settings, answers: int) -
 
 
 def _answer_of(child: _Child) -> Answer | None:
-    """Its answer if that is complete; empty where it ended without one."""
+    """Return the child's answer, {} if it ended without one, None if there is none yet."""
     more = child.answers.receive()
     try:
         answer = child.answers.taken()
@@ -151,7 +151,7 @@ def _failed(reason: str) -> Answer:
 
 
 def _end(child: _Child, patience: float) -> int:
-    """End the child and all processes of its group; the status it ended with, by itself if it does so in time."""
+    """Kill the child and its group after `patience` seconds at most; return its wait status."""
     for pipe in (child.asks, child.answers.pipe):
         os.close(pipe)
     until = time.monotonic() + patience

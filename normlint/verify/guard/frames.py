@@ -1,4 +1,4 @@
-"""What the verifier's processes say to each other: JSON objects, each after its length in four bytes."""
+"""Exchange messages between the verifier's processes: JSON objects, each after its length in four bytes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any, Final
 from normlint.text.sweep import to_sweep
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
 
-LIMIT: Final = 8 << 20  # bytes a frame; a program is far smaller
-LONGEST: Final = 1000  # characters of a text in a verdict
-MOST: Final = 200  # probes
+LIMIT: Final = 8 << 20  # most bytes in a frame; a program is far smaller
+LONGEST: Final = 1000  # most characters of a text in a verdict
+MOST: Final = 200  # most probes in a verdict
 _CHUNK: Final = 1 << 16
 _LENGTH: Final = struct.Struct("!I")
 _STATUSES: Final = (MATCH, PRECISION, WRONG, SKIPPED)
 
 
 class BrokenFrameError(Exception):
-    """Not a frame, or too long for one."""
+    """Received data is not a valid frame, or a frame is too long."""
 
 
 def packed(message: dict[str, Any]) -> bytes:
-    """One frame."""
+    """Return a message as a frame."""
     body = json.dumps(message).encode("ascii")
     if len(body) > LIMIT:
         raise BrokenFrameError(f"{len(body)} bytes")
@@ -32,7 +32,7 @@ def packed(message: dict[str, Any]) -> bytes:
 
 
 def take(buffer: bytearray) -> dict[str, Any] | None:
-    """The first frame, removed from the buffer; None while it isn't complete."""
+    """Remove the first frame from the buffer and return its message; None while it isn't complete."""
     if len(buffer) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack_from(buffer)
@@ -57,24 +57,24 @@ def _decoded(body: bytes) -> dict[str, Any]:
 
 
 class Reader:
-    """The frames that come on a pipe."""
+    """Read frames from a pipe."""
 
     def __init__(self, pipe: int) -> None:
         self.pipe = pipe
         self._buffer = bytearray()
 
     def receive(self) -> bool:
-        """Read what there is, or wait for it; False at the pipe's end."""
+        """Read what there is, or wait for it; return False at the pipe's end."""
         data = os.read(self.pipe, _CHUNK)
         self._buffer += data
         return bool(data)
 
     def taken(self) -> dict[str, Any] | None:
-        """The next frame of what was received."""
+        """Return the next message that was received completely, None if there is none."""
         return take(self._buffer)
 
     def next(self) -> dict[str, Any] | None:
-        """The next frame, waited for; None at the pipe's end."""
+        """Wait for the next message and return it; None at the pipe's end."""
         while (message := self.taken()) is None:
             if not self.receive():
                 return None
@@ -82,14 +82,14 @@ class Reader:
 
 
 def write(pipe: int, message: dict[str, Any]) -> None:
-    """Send a whole frame."""
+    """Write a message to a pipe as a frame."""
     frame = memoryview(packed(message))
     while frame:
         frame = frame[os.write(pipe, frame) :]
 
 
 def to_verdict(data: Any) -> Verdict:
-    """The inverse of `asdict`: each field is looked at, since what sends it may be broken."""
+    """Return the Verdict that `asdict` made a dict of; BrokenFrameError unless every field is valid."""
     try:
         found = {name: read(data[name]) for name, read in _FIELDS.items()}
     except (KeyError, TypeError, ValueError, OverflowError) as error:

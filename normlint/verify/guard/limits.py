@@ -1,4 +1,4 @@
-"""How much of the machine a process that judges a norm may use: time, memory, no core dumps."""
+"""Limit the CPU time and memory of a process that judges norms, and describe how such a process ended."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _PARENT_DEATH_SIGNAL: Final = 1
 
 
 def confine(seconds: float | None, *, accelerator: bool) -> None:
-    """Limit this process for good: `seconds` of CPU time (None: any), and memory, of which a driver needs more."""
+    """Limit this process: CPU time to `seconds` (None: any), memory unless on an `accelerator`, no core dumps."""
     if sys.platform == "win32":
         return
     import resource
 
     wanted = {resource.RLIMIT_CORE: (0, 0)}
-    if seconds is not None:  # the deadline by the clock comes first; this holds where nobody is left to keep it
+    if seconds is not None:  # for when the parent, which keeps the deadline by the clock, is gone
         wanted[resource.RLIMIT_CPU] = (math.ceil(seconds) + 1, math.ceil(seconds) + 2)
     if not accelerator and sys.platform == "linux":
         space = _mapped() + MEMORY
@@ -32,12 +32,12 @@ def confine(seconds: float | None, *, accelerator: bool) -> None:
         most = hard if most == resource.RLIM_INFINITY else min(hard, most)
         try:
             resource.setrlimit(what, (min(soft, most), most))
-        except (OSError, ValueError):  # macOS refuses some: the others hold
+        except (OSError, ValueError):  # macOS refuses some of the limits
             continue
 
 
 def _mapped() -> int:
-    """Bytes of address space in use now; a terabyte, which is no limit, where the system doesn't say."""
+    """Return the bytes of address space in use; a terabyte, which limits nothing, where the system doesn't say."""
     import resource
 
     try:
@@ -47,13 +47,13 @@ def _mapped() -> int:
 
 
 def die_with_parent() -> None:
-    """Linux: no process outlives the one that started it."""
+    """Have the kernel kill this process when its parent ends; only on Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
 
 
 def ending(code: int, timeout: float) -> str:
-    """In words, how a process ended that gave no verdict; a negative code is a signal."""
+    """Describe how a process that gave no verdict ended; a negative `code` is a signal."""
     if code >= 0:
         return f"crashed: exit status {code}"
     try:

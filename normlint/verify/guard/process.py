@@ -1,4 +1,4 @@
-"""The worker's process, from its parent's side: started and ended."""
+"""Start, restart and end the worker process, and exchange messages with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, Final
 import normlint
 from normlint.verify.guard import frames
 
-# -I keeps the working directory and the environment out of the imports; the package may be anywhere all the same
+# -I keeps the working directory and the environment out of the import path, so where normlint lies is passed along
 _BOOTSTRAP: Final = """\
 import sys
 home, *paths = sys.argv[1:]
@@ -34,21 +34,21 @@ _KEPT: Final = (
     *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
 )
 _ONE_THREAD: Final = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-_LEAVING: Final = 2.0  # seconds for a worker to end when it is asked to
+_EXIT_TIME: Final = 2.0  # seconds for a worker to end when it is asked to
 
 
 class VerifierError(Exception):
-    """Norms can't be run here, and why."""
+    """Norms can't be run here; the message says why."""
 
 
 class Process:
-    """One worker at a time; it can be ended and started anew.
+    """A worker process that can be restarted.
 
-    `own_world`: in a temporary directory of its own, with few of the environment's variables.
+    `own_world`: run it in its own temporary directory, with only the environment variables it needs.
     """
 
-    def __init__(self, settings: dict[str, Any], *, own_world: bool = True) -> None:
-        self._settings, self._own_world = settings, own_world
+    def __init__(self, settings: dict[str, Any], *, isolated: bool = True) -> None:
+        self._settings, self._isolated = settings, isolated
         self.closed = False
         self._place = tempfile.mkdtemp(prefix="normlint-")
         try:
@@ -67,12 +67,12 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=self._place if self._own_world else None,
-            env=_environment(self._place) if self._own_world else {**os.environ, **_ONE_THREAD},
+            cwd=self._place if self._isolated else None,
+            env=_environment(self._place) if self._isolated else {**os.environ, **_ONE_THREAD},
             start_new_session=True,
             bufsize=0,
         )
-        self._came: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._listener: threading.Thread | None = None
         self.send(self._settings)
 
@@ -83,25 +83,25 @@ class Process:
             frames.write(self._process.stdin.fileno(), message)
 
     def receive(self, seconds: float) -> dict[str, Any] | None:
-        """The worker's next message; None if it is gone, or silent for so long: then it is `late`."""
+        """Return the worker's next message; None if it is gone or, with `late` set, silent for `seconds`."""
         self.late = False
         self._listen()
         try:
-            return self._came.get(timeout=seconds)
+            return self._messages.get(timeout=seconds)
         except queue.Empty:
             self.late = True
             return None
 
     def _listen(self) -> None:
-        """Only from the first answer that is waited for: beside a thread, files can't be linted in forked processes."""
+        """Start the thread that reads answers, not before one is wanted: files can be linted in forks until then."""
         if self._listener is None:
             assert self._process.stdout is not None
             reader = frames.Reader(self._process.stdout.fileno())
-            self._listener = threading.Thread(target=_listen, args=(reader, self._came), daemon=True)
+            self._listener = threading.Thread(target=_listen, args=(reader, self._messages), daemon=True)
             self._listener.start()
 
     def restart(self) -> int:
-        """End the worker, start another; the exit status of the first, as `Popen` gives it."""
+        """End the worker and start another; return the exit status of the first, as `Popen` gives it."""
         code = self._end()
         if self.closed:
             raise VerifierError("the verifier was ended")
@@ -109,7 +109,7 @@ class Process:
         return code
 
     def close(self) -> None:
-        """End the worker and remove its directory, also where another thread is doing the same."""
+        """End the worker and remove its directory; safe if another thread does so at the same time."""
         self.closed = True
         try:
             self._end()
@@ -117,33 +117,33 @@ class Process:
             shutil.rmtree(self._place, ignore_errors=True)
 
     def _end(self) -> int:
-        """A worker ends when its input does, and ends its children first; if it doesn't, it is killed."""
+        """Close the worker's input, on which it ends its children and itself, and kill it if it doesn't."""
         process = self._process
         assert process.stdin is not None and process.stdout is not None  # noqa: PT018
         process.stdin.close()
         try:
-            process.wait(0.0 if self.late else _LEAVING)
+            process.wait(0.0 if self.late else _EXIT_TIME)
         except subprocess.TimeoutExpired:
             _kill(process)
         code = process.wait()
         if self._listener is not None:
-            self._listener.join(_LEAVING)
+            self._listener.join(_EXIT_TIME)
             if self._listener.is_alive():  # something that outlived the worker may hold its pipe open
                 return code
         process.stdout.close()
         return code
 
 
-def _listen(reader: frames.Reader, came: queue.SimpleQueue[dict[str, Any] | None]) -> None:
-    """Pass on what comes; None at the end, also where it is no longer frames that come."""
+def _listen(reader: frames.Reader, messages: queue.SimpleQueue[dict[str, Any] | None]) -> None:
+    """Put each message into the queue, then None at the end of the pipe or at a broken frame."""
     with contextlib.suppress(OSError, frames.BrokenFrameError):
         while (message := reader.next()) is not None:
-            came.put(message)
-    came.put(None)
+            messages.put(message)
+    messages.put(None)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the worker and its group; its children lead groups of their own and die with it."""
+    """Kill the worker and its group; its children, which lead their own groups, die with it."""
     if sys.platform != "win32":
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

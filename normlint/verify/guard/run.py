@@ -1,4 +1,4 @@
-"""The verifier as its callers see it: jobs in, verdicts out. Nothing here imports torch."""
+"""Verify jobs in worker processes and yield their verdicts. This process never imports torch."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from normlint.verify.job import Job
 __all__ = ["DeviceError", "TorchMissingError", "Verifier", "VerifierError"]
 
 _DEVICE: Final = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
-_STARTING: Final = 180.0  # seconds to import torch in, from a cold disk
+_START_TIMEOUT: Final = 180.0  # seconds to import torch in, from a cold disk
 _GRACE: Final = 30.0  # seconds that the worker may be silent beyond a norm's timeout
-_MOST: Final = 8  # norms at a time: each process has some 50 MB of its own
+_MOST: Final = 8  # norms at a time: each process takes some 50 MB
 
 
 class TorchMissingError(VerifierError):
-    """There is no torch."""
+    """Torch isn't installed."""
 
 
 class DeviceError(VerifierError):
-    """There is no such device."""
+    """The device is unknown or not available."""
 
 
 class Verifier:
-    """Judges norms in a process with limits, which starts at once; to be closed, or used in a `with`.
+    """Judge norms in a process with limits, which starts at once; close it, or use it in a `with` statement.
 
-    `device`: auto, cpu, cuda, cuda:N, mps. `timeout`: seconds a norm. `workers`: norms at a time, None: one a core.
-    `seed`: of the inputs. `execute`: jobs that name a module import it, which runs its code; all others are
-    interpreted. `fork` is for tests: without a process a norm.
+    `device`: auto, cpu, cuda, cuda:N or mps. `timeout`: seconds a norm. `workers`: norms at a time, None for one a
+    core. `seed`: the seed of the inputs. `execute`: jobs that name a module import it, which runs its code; all others
+    are interpreted. `fork`: whether the worker may fork; only tests turn this off.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Verifier:
             "fork": fork,
         }
         self._hello: dict[str, Any] = {}
-        self._alone = False  # one norm at a time: it alone is to blame if the worker dies
-        self._process = Process(self._settings, own_world=not execute)
+        self._alone = False  # one norm at a time, so that it is known which one the worker dies of
+        self._process = Process(self._settings, isolated=not execute)
 
     def __enter__(self) -> Verifier:
         return self
@@ -75,65 +75,65 @@ class Verifier:
         self.close()
 
     def close(self) -> None:
-        """End the worker and all it has started."""
+        """End the worker and all its processes."""
         self._process.close()
 
     @property
     def device(self) -> str:
-        """Where the norms run, once the worker has reported it: cpu, cuda, cuda:N, mps."""
+        """Return where the norms run (cpu, cuda, cuda:N or mps), waiting until the worker has reported it."""
         return str(self._worker_info()["device"])
 
     @property
     def torch_version(self) -> str:
-        """Of the torch that runs them."""
+        """Return the version of the worker's torch."""
         return str(self._worker_info()["torch"])
 
     def verdicts(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Verdict]]:
-        """Each job's number and verdict, in the order they come; what is the same norm is run once."""
-        same: dict[Job, list[int]] = {}
+        """Yield each job's index and verdict as they come; jobs with the same key are run once."""
+        by_key: dict[Job, list[int]] = {}
         for index, job in enumerate(jobs):
-            same.setdefault(job.key, []).append(index)
+            by_key.setdefault(job.key, []).append(index)
         runnable = []
-        for numbers in same.values():
+        for numbers in by_key.values():
             job = jobs[numbers[0]]
             if job.needs:
                 yield from ((index, Verdict(SKIPPED, f"needs {job.needs}")) for index in numbers)
             else:
                 runnable.append(numbers[0])
         for first, verdict in self._run([(index, jobs[index]) for index in runnable]):
-            yield from ((index, verdict) for index in same[jobs[first].key])
+            yield from ((index, verdict) for index in by_key[jobs[first].key])
 
     def _run(self, jobs: list[tuple[int, Job]]) -> Iterator[tuple[int, Verdict]]:
         waiting = deque(jobs)
-        flying: dict[int, Job] = {}
-        while waiting or flying:
+        running: dict[int, Job] = {}
+        while waiting or running:
             window = self._window
-            while waiting and len(flying) < window:
+            while waiting and len(running) < window:
                 index, job = waiting.popleft()
-                flying[index] = job
+                running[index] = job
                 try:
                     self._process.send({"index": index, "job": job.as_dict()})
                 except frames.BrokenFrameError:
-                    del flying[index]
+                    del running[index]
                     yield index, Verdict(SKIPPED, "needs a shorter program")
-            answer = self._answer(flying) if flying else None
+            answer = self._answer(running) if running else None
             if answer is not None:
-                del flying[answer[0]]
+                del running[answer[0]]
                 yield answer
-            elif flying:
-                waiting.extendleft(reversed(list(flying.items())))
-                flying.clear()
+            elif running:
+                waiting.extendleft(reversed(list(running.items())))
+                running.clear()
 
     @property
     def _window(self) -> int:
-        """The number of norms under way: enough to keep every core busy."""
+        """Return how many norms may be under way: enough to keep every core busy."""
         return 2 * self._workers if self._worker_info()["fork"] and not self._alone else 1
 
-    def _answer(self, flying: dict[int, Job]) -> tuple[int, Verdict] | None:
-        """The next verdict; None where the worker is gone, and it is unknown which norm is to blame."""
+    def _answer(self, running: dict[int, Job]) -> tuple[int, Verdict] | None:
+        """Return the next verdict with its index; None if the worker died and it is unknown which norm is to blame."""
         message = self._process.receive(self._timeout + (_GRACE if self._hello["fork"] else 0.0))
         index = message.get("index") if message else None
-        if message and isinstance(index, int) and index in flying:
+        if message and isinstance(index, int) and index in running:
             try:
                 verdict = frames.to_verdict(message.get("verdict"))
             except frames.BrokenFrameError:
@@ -143,20 +143,20 @@ class Verifier:
             return index, verdict
         late = self._process.late
         code = self._restart()
-        if len(flying) > 1:
+        if len(running) > 1:
             self._alone = True
             return None
         reason = BROKEN if message else f"timed out after {self._timeout:g} s" if late else ending(code, self._timeout)
-        return next(iter(flying)), Verdict(SKIPPED, reason)
+        return next(iter(running)), Verdict(SKIPPED, reason)
 
     def _restart(self) -> int:
         self._hello = {}
         return self._process.restart()
 
     def _worker_info(self) -> dict[str, Any]:
-        """What the worker says once torch is imported."""
+        """Return the worker's first message, which it sends once torch is imported; VerifierError if it failed."""
         if not self._hello:
-            hello = self._process.receive(_STARTING)
+            hello = self._process.receive(_START_TIMEOUT)
             if hello is None:
                 self.close()
                 raise VerifierError("the verifier's process didn't start")

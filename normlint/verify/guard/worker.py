@@ -1,4 +1,4 @@
-"""The worker: imports torch once, then runs one norm after the other, in children of its own where it can fork."""
+"""Import torch once, then judge one norm after the other, in child processes where forking is possible."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from normlint.verify.guard import fork, frames, limits
 from normlint.verify.job import Job, Meaning
 
 CAN_FORK: Final = hasattr(os, "fork") and sys.platform != "darwin"  # forked children of macOS's libraries hang
-_GRACE: Final = 5  # seconds after which a worker that nobody ends any more ends itself
-_CONTEXTS: Final = 4  # an accelerator holds one for each child, of some hundred MB
-_LIFE: Final = 16  # norms that a process interprets: to fork costs half as much as to judge
-_PROBING: Final = 60.0  # seconds for a device to show itself
+_GRACE: Final = 5  # seconds beyond a norm's timeout after which a worker ends itself if its parent hasn't
+_MOST_CONTEXTS: Final = 4  # most children on an accelerator, where the context of each takes some hundred MB
+_NORMS_PER_CHILD: Final = 16  # norms that a child interprets: forking costs half as much as judging
+_PROBE_TIMEOUT: Final = 60.0  # seconds to find out whether a device works
 
 _WARMING: Final = """
 import torch
@@ -38,7 +38,7 @@ class Norm(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where norms are run, the inputs' seed, and whether modules may be imported as they stand."""
+    """Where norms run, the inputs' seed, and whether jobs may import and execute modules."""
 
     device: str = "cpu"
     seed: int = 0
@@ -46,7 +46,7 @@ class Bench:
 
 
 def main() -> None:
-    """Talk frames over what were standard input and output; what a norm prints goes nowhere."""
+    """Serve requests over standard input and output; what a norm prints is discarded."""
     requests, answers = frames.Reader(os.dup(0)), os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -56,7 +56,7 @@ def main() -> None:
         return
     forks = CAN_FORK and bool(asked["fork"])
     try:
-        hello = _prepared(str(asked["device"]), forks=forks)
+        hello = _prepare_torch(str(asked["device"]), forks=forks)
         judge(Job("warming", Meaning("rms", gain="weight"), _WARMING, "Norm", "forward"), Bench())
     except (ImportError, OSError) as error:
         frames.write(answers, {"error": f"torch can't be imported: {error}"})
@@ -67,8 +67,8 @@ def main() -> None:
         serve(requests, answers, asked, Bench(hello["device"], int(asked["seed"]), bool(asked["execute"])))
 
 
-def _prepared(wanted: str, *, forks: bool) -> dict[str, str]:
-    """Import all that norms need, in one thread, for a forked child has no other; the device they run on."""
+def _prepare_torch(wanted: str, *, forks: bool) -> dict[str, str]:
+    """Import what norms need, in one thread since forks keep no other; return the device and torch's version."""
     import torch
 
     torch.set_num_threads(1)
@@ -77,8 +77,8 @@ def _prepared(wanted: str, *, forks: bool) -> dict[str, str]:
     kind = wanted.partition(":")[0]
     drivers = {"cuda": torch.version.cuda or torch.version.hip, "mps": torch.backends.mps.is_built()}
     if wanted == "auto":
-        device = "cuda" if drivers["cuda"] and _works("cuda", forks=forks) else "cpu"
-    elif wanted == "cpu" or (drivers.get(kind) and _works(wanted, forks=forks)):
+        device = "cuda" if drivers["cuda"] and _device_works("cuda", forks=forks) else "cpu"
+    elif wanted == "cpu" or (drivers.get(kind) and _device_works(wanted, forks=forks)):
         device = wanted
     else:
         return {
@@ -87,8 +87,8 @@ def _prepared(wanted: str, *, forks: bool) -> dict[str, str]:
     return {"device": device, "torch": torch.__version__}
 
 
-def _works(device: str, *, forks: bool) -> bool:
-    """Whether torch can use the device. Asked in a child: a driver, once it is started, doesn't survive a fork."""
+def _device_works(device: str, *, forks: bool) -> bool:
+    """Return whether torch can use the device, tried in a child since a started driver doesn't survive a fork."""
     if not forks:
         return _usable(device)
     pid = os.fork()
@@ -98,7 +98,7 @@ def _works(device: str, *, forks: bool) -> bool:
             status = 0 if _usable(device) else 1
         finally:
             os._exit(status)
-    until = time.monotonic() + _PROBING
+    until = time.monotonic() + _PROBE_TIMEOUT
     while time.monotonic() < until:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
@@ -120,15 +120,15 @@ def _usable(device: str) -> bool:
 
 def _serve_forking(requests: frames.Reader, answers: int, asked: dict[str, Any], bench: Bench) -> None:
     gc.collect()
-    gc.freeze()  # what is collected is written to, and what is written to is copied in each child
+    gc.freeze()  # a collection would write to shared pages, which copies them in each child
     accelerator = bench.device != "cpu"
-    workers = min(int(asked["workers"]), _CONTEXTS) if accelerator else int(asked["workers"])
-    settings = fork.Settings(workers, float(asked["timeout"]), accelerator, 1 if bench.execute else _LIFE)
+    workers = min(int(asked["workers"]), _MOST_CONTEXTS) if accelerator else int(asked["workers"])
+    settings = fork.Settings(workers, float(asked["timeout"]), accelerator, 1 if bench.execute else _NORMS_PER_CHILD)
     fork.serve(requests, answers, settings, lambda request: _response(request, bench))
 
 
 def _serve_alone(requests: frames.Reader, answers: int, asked: dict[str, Any], bench: Bench) -> None:
-    """Without children; the parent keeps the time. What imports a user's modules ends after each norm."""
+    """Serve requests without forking, timed by the parent; end after one norm if modules are executed."""
     limits.confine(None, accelerator=bench.device != "cpu")
     while (request := requests.next()) is not None:
         _end_after(float(asked["timeout"]) + _GRACE)
@@ -144,7 +144,7 @@ def _response(request: fork.Request, bench: Bench) -> fork.Answer:
 
 
 def judge(job: Job, bench: Bench) -> Verdict:
-    """The verdict on a job, which is executed only where that was asked for."""
+    """Return the verdict on a job; its module is executed only if the bench allows it."""
     from normlint.verify.interpret import executed, judged  # torch is there by now
 
     run = executed if job.module and bench.execute else judged
@@ -152,7 +152,7 @@ def judge(job: Job, bench: Bench) -> Verdict:
 
 
 def _end_after(seconds: float) -> None:
-    """End this process then, if there is nobody left to end it; 0 takes that back."""
+    """End this process after so many seconds, for when its parent is gone; 0 cancels that."""
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_REAL, seconds)
     elif seconds:

@@ -1,1 +1,1 @@
-"""From a recognised norm to a program that runs on its own, and what it is meant to compute. No torch."""
+"""Turn a recognised norm into a program that runs on its own, and derive what it is meant to compute; no torch."""

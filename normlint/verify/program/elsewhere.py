@@ -1,4 +1,4 @@
-"""What a text takes from elsewhere: the other files of its package, which are read and never run, and stand-ins."""
+"""Resolve a text's imports: other files of its package, which are read and never run, or stand-ins."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ MOST: Final = 20  # files of one norm
 
 
 def finder(path: str) -> Callable[[str], Found | None] | None:
-    """What finds the files of the package that the file at `path` belongs to; None for a text without a file."""
+    """Return a function that finds files of the package of the file at `path`; None for a text without a file."""
     return _Finder(path, [MOST]).find if path else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
     path: str
-    left: list[int]  # how many files may still be read: one number for all
+    left: list[int]  # one number, shared by all finders: how many files may still be read
 
     def find(self, dotted: str) -> Found | None:
-        """The file of an imported module, named as in the statement, with leading dots if it is relative."""
+        """Return the file of an imported module, named as in the statement: with leading dots if relative."""
         for file in _places(self.path, dotted):
             text = self._text(file)
             if text is not None:
@@ -47,7 +47,7 @@ class _Finder:
 
 
 def _places(path: str, dotted: str) -> Iterator[str]:
-    """Files that an import in the file at `path` may mean."""
+    """Yield the files that an import in the file at `path` may mean."""
     name = dotted.lstrip(".")
     level, parts = len(dotted) - len(name), [part for part in name.split(".") if part]
     folder = os.path.dirname(os.path.abspath(path))
@@ -64,14 +64,14 @@ def _places(path: str, dotted: str) -> Iterator[str]:
 
 
 def root_of(folder: str) -> str:
-    """The directory from which the file's package, or a script beside others, is imported."""
+    """Return the directory from which a package in `folder`, or a script there, is imported."""
     while os.path.isfile(os.path.join(folder, "__init__.py")) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     return folder
 
 
 def _beside(root: str, path: str, first: str) -> bool:
-    """Whether an absolute import stays in the file's own package, or among the scripts of its directory."""
+    """Return whether an absolute import stays in the file's own package, or among the scripts of its directory."""
     inside = os.path.relpath(os.path.abspath(path), root).split(os.sep)
     return len(inside) == 1 or inside[0] == first
 
@@ -101,23 +101,23 @@ ACTIVATIONS = {
 
 
 def known(path: str) -> bool:
-    """Whether an import of this path needs no other file of the package."""
+    """Return whether an import of this path needs no other file of the package."""
     name = path.rpartition(".")[2]
-    return path.partition(".")[0] in world.PACKAGES or world.is_same(path) or name == "logging" or _instead(name) != ""
+    return path.partition(".")[0] in world.PACKAGES or world.is_same(path) or name == "logging" or _stand_in(name) != ""
 
 
-def _instead(name: str) -> str:
-    """What stands in for what is imported under this name, "" for the thing itself."""
+def _stand_in(name: str) -> str:
+    """Return the name in `_TEXT` that replaces an imported name, "" if it is not replaced."""
     if _CHECK.match(name):
         return "yes" if name.strip("_") == "is_torch_available" else "no"
     return "ACTIVATIONS" if name == "ACT2FN" else "Module" if _MODULES.match(name) else ""
 
 
 class StandInProgram(Program):
-    """A program in which checks for other software say no, and well-known bases are plain modules."""
+    """A program in which checks for other software return False, and well-known bases are plain modules."""
 
     def value(self, name: str) -> Any:
-        """The value of a name in the module; imports under `TYPE_CHECKING` count, since re-exports are followed."""
+        """Return the value of a name in the module, also of one imported under `TYPE_CHECKING`, as re-exports are."""
         try:
             return super().value(name)
         except NameError:
@@ -127,10 +127,10 @@ class StandInProgram(Program):
             return self.settled(self.imported(path))
 
     def imported(self, path: str) -> Any:
-        """What an import binds: a stand-in, or the thing itself."""
+        """Return what an import binds: a stand-in, or the imported object itself."""
         name = path.rpartition(".")[2]
-        if path.partition(".")[0] != "torch" and (instead := _instead(name)):
-            return _made(instead)
+        if path.partition(".")[0] != "torch" and (instead := _stand_in(name)):
+            return _stand_in_value(instead)
         if name == "logging":
             return Space("logging")
         found = super().imported(path)
@@ -138,9 +138,9 @@ class StandInProgram(Program):
             return found
         if _LEFT_OUT.match(name):
             return Typing()
-        return _made("no") if _FLAG.match(name) else found
+        return _stand_in_value("no") if _FLAG.match(name) else found
 
 
 @cache
-def _made(name: str) -> Any:
+def _stand_in_value(name: str) -> Any:
     return Program(_TEXT).value(name)

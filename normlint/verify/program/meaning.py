@@ -1,4 +1,4 @@
-"""What a recognised norm is meant to compute: the static analysis, less what it says is itself the mistake."""
+"""Derive what a recognised norm is meant to compute from its analysis, without what is itself the mistake."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PAIR: Final = 2  # axes of one swap
 
 
 def meaning(norm: Norm, text: str) -> Meaning:
-    """All that the reference may know of `norm`, found in `text`."""
+    """Return all that the reference may know of `norm`, which was recognised in `text`."""
     c = norm.main
     last = _features_lie_last(norm)
     own = _LAST if last else axes(c)
@@ -70,26 +70,26 @@ def meaning(norm: Norm, text: str) -> Meaning:
 
 
 def _may_be_widened(norm: Norm) -> bool:
-    """An argument decides whether it computes in fp32."""
+    """Return whether an argument decides if the statistic is computed in fp32."""
     return len({c.statistic.square.wide for c in norm.computations}) > 1
 
 
 def _sees_halves(norm: Norm) -> bool:
-    """Can the norm take and return fp16 or bf16, with the same eps on every path?"""
+    """Return whether the norm can take and return fp16 or bf16, with the same eps on every path."""
     if _WIDE.search(norm.owner.name) or len({tuple(e.value for e in c.eps) for c in norm.computations}) > 1:
         return False
     return any(c.sees_half and not _widened_by_callers(norm, c) for c in norm.computations)
 
 
 def _widened_by_callers(norm: Norm, c: Computation) -> bool:
-    """Whoever calls this function has cast to fp32, and it has no cast of its own."""
+    """Return whether this is a function without a cast of its own whose callers cast to fp32."""
     wide = [s for s in deep_steps(c.statistic.inner.factors) if s.op == "cast" and s.dtype is not None and s.dtype.wide]
     own = Span(norm.owner.span.start, norm.span.end)
     return not norm.owner.method and bool(wide) and not any(own.holds(s.span) for s in wide)
 
 
 def open_question(norm: Norm, text: str) -> str:
-    """What the text would have to say for a reference to be chosen; the rules are silent there, too."""
+    """Return what the text must say before a reference can be chosen, "" for nothing; no rule reports these cases."""
     c = norm.main
     if norm.owner.unused_groups is not None:
         return "how many groups are meant: that is stored and never read"
@@ -119,13 +119,13 @@ def open_question(norm: Norm, text: str) -> str:
 
 
 def _is_made_of_a_statistic(atom: Atom) -> bool:
-    """As a map of hyperbolic geometry multiplies the direction by a function of the length."""
+    """Return whether a factor is a function of a statistic, as in hyperbolic maps that rescale by the length."""
     inner = [f.atom for a in atom.args if isinstance(a, Mono) for f in a.factors] if isinstance(atom, Apply) else []
     return any(bears_stat(one) or _is_made_of_a_statistic(one) for one in inner)
 
 
 def _features_lie_last(norm: Norm) -> bool:
-    """The rule about wrong axes says so: what is reduced is the mistake."""
+    """Return whether the rule about wrong axes reports the norm, so that the reduced axes are the mistake."""
     one = not any(c.placing.apart for c in norm.computations)
     return one and any(True for _ in reduction_over_wrong_axis(norm))
 
@@ -134,17 +134,17 @@ def _features_lie_last(norm: Norm) -> bool:
 
 
 def axes(c: Computation) -> tuple[int, ...] | None:
-    """The axes of the tensor that is passed in; the last one where the reduced axes are the mistake, or unknown."""
+    """Return the axes of the tensor that is passed in, None for normalized_shape's; the last if wrong or unknown."""
     stat = c.statistic
     if stat.axes == TRAILING:
-        return _before(stat, _LAST) if stat.layout else None
+        return _axes_before_layout(stat, _LAST) if stat.layout else None
     if not isinstance(stat.axes, tuple) or _gain_is_last(c, stat) or stat.rank == 1:
         return _LAST
-    return _before(stat, stat.axes) if stat.layout else stat.axes
+    return _axes_before_layout(stat, stat.axes) if stat.layout else stat.axes
 
 
 def _rank(c: Computation) -> int | None:
-    """How many axes there must be, as far as the axes or the gain's shape tell."""
+    """Return how many axes the input must have, None where neither the axes nor the gain's shape tell."""
     stat = c.statistic
     if stat.rank is not None or not isinstance(stat.axes, tuple) or len(stat.axes) > 1 or stat.layout:
         return stat.rank if stat.layout == () else None
@@ -156,27 +156,27 @@ def _rank(c: Computation) -> int | None:
 
 
 def _gain_is_last(c: Computation, stat: Stat) -> bool:
-    """Gains of shape (D,) multiply the last axis, whatever was reduced."""
+    """Return whether all gains have shape (D,) and so multiply the last axis, whichever axis is reduced."""
     flat = all(g.param.axis == "last" and (g.param.shape is None or len(g.param.shape) == 1) for g in c.gains)
     return bool(c.gains) and flat and stat.layout == ()
 
 
-def _before(stat: Stat, axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Where the reduced axes lay before the last permutations; a view can't be undone, but keeps the last in place."""
+def _axes_before_layout(stat: Stat, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return where the reduced axes were before the last permutations; a view can't be undone: the last axis then."""
     swapped = [p for move in stat.layout if move[0] == "swap" for p in move[1:] if isinstance(p, int)]
     if len(swapped) > _PAIR and min(swapped) < 0 <= max(swapped):  # counted from both ends: three axes, as a rule
         rank = stat.rank or max(3, max(swapped) + 1)
         counted = tuple((move[0], *(p % rank if isinstance(p, int) else p for p in move[1:])) for move in stat.layout)
-        there = _undone(counted, tuple(a % rank for a in axes))
+        there = _undo(counted, tuple(a % rank for a in axes))
         return tuple(-1 if a in (-1, rank - 1) else a for a in there)
-    return _undone(stat.layout, axes)
+    return _undo(stat.layout, axes)
 
 
-def _undone(layout: Layout, axes: tuple[int, ...]) -> tuple[int, ...]:
+def _undo(layout: Layout, axes: tuple[int, ...]) -> tuple[int, ...]:
     found = axes
     for move in reversed(layout):
         if move[0] in ("perm", "swap"):
-            found = tuple(_moved(move, axis) for axis in found)
+            found = tuple(_origin(move, axis) for axis in found)
         elif move[0] == "move" and found == move[2:] and isinstance(move[1], int):
             found = (move[1],)
         else:
@@ -184,7 +184,7 @@ def _undone(layout: Layout, axes: tuple[int, ...]) -> tuple[int, ...]:
     return found
 
 
-def _moved(move: tuple[object, ...], axis: int) -> int:
+def _origin(move: tuple[object, ...], axis: int) -> int:
     places = [p for p in move[1:] if isinstance(p, int)]
     if move[0] == "perm":
         return places[axis]
@@ -195,12 +195,12 @@ def _moved(move: tuple[object, ...], axis: int) -> int:
 
 
 def _last_of(one: int, two: int) -> int:
-    """The larger of two swapped axes is the last as a rule: (1, 2) of three, (2, 3) of four."""
+    """Return the larger of two adjacent swapped axes, usually the last: (1, 2) of three, (2, 3) of four; else -1."""
     return two if two == one + 1 else -1
 
 
 def _gain_is_elsewhere(c: Computation) -> bool:
-    """The last axis is reduced and as long as the gain, or what its sum is divided by is; the gain lies elsewhere."""
+    """Return whether the last axis or the divisor of its sum has the gain's length, but every gain lies elsewhere."""
     last = c.over_last and c.statistic.layout == () and bool(c.gains) and all(g.param.axis == "other" for g in c.gains)
     counted = any(k.inside and k.of_features is False and not k.length for k in c.counts)
     return last and (c.placing.along_gain is True or (c.placing.along_gain is False and counted))
@@ -210,7 +210,7 @@ def _gain_is_elsewhere(c: Computation) -> bool:
 
 
 def form(c: Computation, kind: str) -> str:
-    """How eps may soundly enter besides under the root."""
+    """Return how eps may soundly enter besides under the root, which is ADDED."""
     e = next((e for e in c.eps if not (e.how == "clamp" and e.default == 0)), None)
     if e is None:
         return FLOOR_OF_ROOT if kind == "l2" else ADDED
@@ -221,7 +221,7 @@ def form(c: Computation, kind: str) -> str:
 
 
 def _eps(norm: Norm) -> float | None:
-    """Where the text fixes it, to one value on all paths."""
+    """Return the eps if the text fixes it to one value on all paths, else None."""
     found = {next((e.value for e in c.eps if e.value != 0 or e.how != "clamp"), None) for c in norm.computations}
     return found.pop() if len(found) == 1 else None
 
@@ -230,23 +230,23 @@ def _eps(norm: Norm) -> float | None:
 
 
 def along_features(c: Computation) -> tuple[Gain, ...]:
-    """The gains that lie along the reduced axes, or are as long; one for each head or token is no part of the norm."""
+    """Return the gains along the reduced axes or as long; those for each head or token are no part of the norm."""
     last = c.statistic.axes in ((-1,), TRAILING) and c.statistic.layout == ()
-    return tuple(g for g in c.gains if not (last and g.param.axis == "other" and not _is_as_long(g)))
+    return tuple(g for g in c.gains if not (last and g.param.axis == "other" and not _has_feature_length(g)))
 
 
-def _is_as_long(gain: Gain) -> bool:
-    """Its only axis has a name that means features."""
+def _has_feature_length(gain: Gain) -> bool:
+    """Return whether the gain has one axis, whose length is named like a number of features."""
     names = [f.atom.name for n in gain.param.shape or () if n for f in n.factors if isinstance(f.atom, Scalar)]
     return len(gain.param.shape or ()) == 1 and len(names) == 1 and is_features(names[0])
 
 
 def _gains(norm: Norm) -> Iterator[str]:
-    """The gain that is applied, else one that is made for nothing."""
+    """Yield the names of applied gains, then of parameters that are made as gains but not applied."""
     for c in norm.computations:
         gains = (g.param for g in along_features(c) if g.param.name)
         yield from (p.name for p in gains if not _scalar_by_design(norm, p))
-        yield from (name for atom in c.others if isinstance(atom, Plus) for name in _held(atom.inner, norm))
+        yield from (name for atom in c.others if isinstance(atom, Plus) for name in _params_in(atom.inner, norm))
     if norm.owner.intent in ("rms", "layer"):  # one that is applied too early
         factors = (f for c in norm.computations for f in c.input.factors if c.returned)
         yield from (f.atom.name for f in factors if isinstance(f.atom, Param) and f.atom.axis == "last")
@@ -259,36 +259,36 @@ def _gains(norm: Norm) -> Iterator[str]:
 
 
 def _passed(norm: Norm, atoms: Iterable[Atom]) -> Iterator[str]:
-    """A function's argument that is a plain factor or summand, and whose name says nothing else."""
+    """Yield the function's arguments that are plain factors or summands and whose names suggest no role."""
     plain = (atom.name for atom in atoms if isinstance(atom, Input) and not norm.owner.method)
     return (name for name in plain if not input_role(name))
 
 
 def _is_bare(c: Computation) -> bool:
-    """The norm of an argument and nothing else: a gain that the class has is read for nothing."""
+    """Return whether the computation is the norm of an argument and nothing else, without any gain."""
     return c.returned and not c.gains and not c.others and all(isinstance(f.atom, Input) for f in c.input.factors)
 
 
 def _shifts(norm: Norm) -> Iterator[str]:
     for c in norm.computations:
-        yield from _held(c.shift)
+        yield from _params_in(c.shift)
         yield from _passed(norm, (f.atom for f in c.shift.factors) if c.shift else ())
     yield from (p.name for p in norm.owner.unused_params if p.name in _SHIFTS)
     yield from (p.name for p in norm.owner.plain_gains if p.name in _SHIFTS)
     yield from (p.name for p in norm.owner.params if norm.owner.passes and p.name in _SHIFTS)
 
 
-def _held(product: Mono | None, norm: Norm | None = None) -> Iterator[str]:
-    """The parameter that a shift, or what stands in a sum with a number, consists of."""
+def _params_in(product: Mono | None, norm: Norm | None = None) -> Iterator[str]:
+    """Yield the names of the parameters that a shift, or a sum with a number, consists of."""
     for f in product.factors if product else ():
         if isinstance(f.atom, Param) and f.power == Fraction(1) and not (norm and _scalar_by_design(norm, f.atom)):
             yield f.atom.name
         elif isinstance(f.atom, Offset):
-            yield from _held(f.atom.inner)
+            yield from _params_in(f.atom.inner)
 
 
 def _scalar_by_design(norm: Norm, param: Param) -> bool:
-    """ScaleNorm has one gain for all features."""
+    """Return whether this is a ScaleNorm, which has one gain for all features."""
     return (
         norm.owner.intent == "l2"
         and norm.kind != "l2"
@@ -298,25 +298,25 @@ def _scalar_by_design(norm: Norm, param: Param) -> bool:
 
 
 def _name(found: Iterator[str]) -> str:
-    """A dotted path below self, or a parameter's name; nothing where it is only a description."""
+    """Return the first name that is a dotted path below self or a parameter, and no description; "" if none is."""
     names = (name.removeprefix("self.") for name in found)
     return next((name for name in names if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", name)), "")
 
 
 def _zero_on_purpose(norm: Norm, text: str) -> bool:
-    """The names around the norm tell of a gain that starts at zero."""
+    """Return whether the names around the norm tell that its gain starts at zero."""
     return bool(_ZERO.search(norm.qualname) or _ZERO.search(norm.owner.name) or _takes_zero(norm, text))
 
 
 def _takes_zero(norm: Norm, text: str) -> bool:
-    """The class takes a parameter for it: `def __init__(self, dim, zero_init=True)`."""
+    """Return whether the class has a parameter for that: `def __init__(self, dim, zero_init=True)`."""
     name = re.escape(norm.owner.name.split(".")[0])
     head = re.search(rf"class {name}\b.*?def __init__\((.*?)\)\s*(?:->.*?)?:", text, re.DOTALL)
     return bool(head and _ZERO.search(head[1]))
 
 
 def _filled_later(norm: Norm) -> bool:
-    """Where the gain starts is the model's choice, or not in this text: no rule judges it either."""
+    """Return whether the gain's start is the model's choice or not in this text, so that no rule judges it either."""
     gains = [g.param for c in norm.computations for g in c.gains]
     chosen = not norm.judged or any(p.init in ("data", "full", "random") for p in gains)
     return chosen or norm.owner.reinitialised or any(p.init == "empty" and p.name in norm.owner.filled for p in gains)

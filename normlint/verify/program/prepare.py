@@ -1,4 +1,4 @@
-"""From a recognised norm to a job: the class or function that is the norm."""
+"""Prepare a job from a recognised norm: find the class or function that is the norm, and what it needs to run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Norm(torch.nn.Module):
 
 @dataclass(frozen=True)
 class _Definition:
-    """What a qualified name means: how a program calls the class or function, or its text where it stands inside."""
+    """A class or function to verify: its dotted name `entry`, and its text `lifted` where it is nested in others."""
 
     entry: str
     method: str = ""
@@ -54,17 +54,17 @@ class _Definition:
 
 @dataclass(frozen=True)
 class _File:
-    """The text of a norm."""
+    """A norm and the text around it."""
 
     around: Surroundings
     norm: Norm
 
 
 def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
-    """What to run to verify a norm of `unit`; nothing of it is run here."""
+    """Return the job that verifies a norm of `unit`, without running any of its code."""
     meant = meaning(norm, unit.text)
     claims = norm.meant or bool(meant.gain) or (not norm.factor and norm.owner.intent not in ("", "other"))
-    if unclear := _of_a_test(source.path, norm.qualname) or open_question(norm, unit.text):
+    if unclear := _test_reason(source.path, norm.qualname) or open_question(norm, unit.text):
         return Job(norm.qualname, meant, needs=unclear, claims=claims)
     try:
         job = _job(_File(surroundings(source, unit), norm), meant)
@@ -76,15 +76,15 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
 
 
 def _is_folded(norm: Norm, text: str) -> bool:
-    """Whether the axes that are reduced aren't known, or were reshaped by numbers of the text or the constructor."""
+    """Return whether the reduced axes are unknown, or reshaped by numbers in the text or of the constructor."""
     if norm.main.statistic.axes is None:
         return True
     views = (move[1] for move in norm.main.statistic.layout if move[0] == "view")
     return any(isinstance(span, Span) and _FOLDED.search(text, *span) for span in views)
 
 
-def _of_a_test(path: str, qualname: str) -> str:
-    """Test code has norms that are wrong on purpose, and references in another precision."""
+def _test_reason(path: str, qualname: str) -> str:
+    """Return what test code needs, "" outside of tests: its norms may be wrong on purpose, or of another precision."""
     file = os.path.basename(path)
     tests = (
         file.startswith(("test_", "conftest")) or file.endswith("_test.py") or qualname.startswith(("test_", "Test"))
@@ -93,7 +93,7 @@ def _of_a_test(path: str, qualname: str) -> str:
 
 
 def prepare_to_execute(source: Source, unit: Unit, norm: Norm) -> Job:
-    """The same, to be imported from its file where it is the class or function of one."""
+    """Return the job of `prepare`, with the file to import where the norm is a class or function of a .py file."""
     job = prepare(source, unit, norm)
     if source.kind != PYTHON or unit.snippet or not source.path.endswith(".py"):
         return job
@@ -103,17 +103,17 @@ def prepare_to_execute(source: Source, unit: Unit, norm: Norm) -> Job:
 
 
 def prepare_rewritten(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
-    """What to run where a norm of the unit `old` is no norm in `unit` any more, but what it was is still meant."""
+    """Return the job for a norm of the unit `old` that is no longer recognised in `unit`, but keeps its meaning."""
     meant = meaning(norm, old.text)
-    place = _moved(norm, Surroundings(old.text), Surroundings(unit.text))
+    place = _place_after(norm, Surroundings(old.text), Surroundings(unit.text))
     if place is None or not any(c.returned for c in norm.computations):
         return Job(norm.qualname, meant, needs="a definition of its own")
     moved = replace(norm, span=place, owner=replace(norm.owner, span=place))
     return _job(_File(surroundings(source, unit), moved), meant)
 
 
-def _moved(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None:
-    """Where the function that holds the norm stands now: of those with its name the one with its number."""
+def _place_after(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None:
+    """Return the span in `after` of the function that holds the norm, found by its name and its number among these."""
     was, now = (around.functions(norm.qualname.rpartition(".")[2]) for around in (before, after))
     held = [at for at, n in enumerate(was) if holds(n.span, norm.span)]
     return now[held[-1]].span if held and len(was) == len(now) else None
@@ -123,7 +123,7 @@ def _moved(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None
 
 
 def _job(file: _File, meant: Meaning) -> Job:
-    """The class or function as it stands, where it gives the norm of its own argument back, or is called a norm."""
+    """Return the job for the class or function itself, if it returns the norm of its argument or is named a norm."""
     norm, found = file.norm, _definition(file)
     if found is not None and not found.method and found.function and _takes_self(found.function):
         found, meant = _with_class(file, found.function, meant), replace(meant, filled_later=True)
@@ -148,7 +148,7 @@ def _takes_self(function: s.Function) -> bool:
 
 
 def _with_class(file: _File, function: s.Function, meant: Meaning) -> _Definition | None:
-    """A method without its class, in one that holds what it reads: gain, shift, eps and the number of features."""
+    """Put a method without a class into one with the gain, shift, eps and number of features that it reads."""
     read = {n.name for n in walk(function) if isinstance(n, s.Attribute) and getattr(n.base, "id", "") == "self"}
     held = {name: _HELD[input_role(name)] for name in read if input_role(name) in _HELD}
     held |= {meant.gain: _HELD["gain"], meant.shift: _HELD["shift"]}
@@ -160,7 +160,7 @@ def _with_class(file: _File, function: s.Function, meant: Meaning) -> _Definitio
 
 
 def _free(nodes: object) -> set[str]:
-    """The names that nodes take from outside."""
+    """Return the names that the nodes read but do not bind."""
     names, bound = set[str](), set[str]()
     for node in walk(nodes):
         if isinstance(node, s.Name):
@@ -174,7 +174,7 @@ def _free(nodes: object) -> set[str]:
 
 
 def _is_left_out(atom: Atom, gain: str, function: s.Function | None) -> bool:
-    """It is the gain, or a call leaves it out: it comes of arguments that are None by default."""
+    """Return whether a factor is the gain, or is made of arguments that are None by default, so that calls omit it."""
     none = {
         p.name
         for p in (function.params if function else ())
@@ -184,7 +184,7 @@ def _is_left_out(atom: Atom, gain: str, function: s.Function | None) -> bool:
 
 
 def _names(atom: Atom) -> set[str]:
-    """The arguments that a gate is made of."""
+    """Return the names of the arguments that a factor is made of."""
     match atom:
         case Input(name=name):
             return {name}
@@ -194,13 +194,13 @@ def _names(atom: Atom) -> set[str]:
 
 
 def _open_axis(norm: Norm, found: _Definition) -> str:
-    """The name of the parameter for the reduced axes, where its default is all of them; "" if there is none."""
+    """Return the name of the parameter for the reduced axes where its default is all axes, else ""."""
     params = found.function.params if found.function and norm.main.statistic.axes is None else ()
     return next((p.name for p in params if p.name in _AXES and isinstance(p.default, s.Literal)), "")
 
 
 def _definition(file: _File) -> _Definition | None:
-    """What the norm's qualified name means; what stands in a function is lifted out of it."""
+    """Return the definition of the norm's qualified name, lifted out of the function it stands in, if any."""
     *owners, name = file.norm.qualname.split(".")
     if name == "<module>":
         return None
@@ -224,7 +224,7 @@ def _definition(file: _File) -> _Definition | None:
 
 
 def _chain(file: _File, names: list[str]) -> list[s.Class | s.Function]:
-    """The definitions that a dotted name leads through, [] where there is none."""
+    """Return the nested definitions that a dotted name leads through, [] where one is missing."""
     found: list[s.Class | s.Function] = []
     block = file.around.defining(names[0]) if names else ()
     for name in names:
@@ -237,7 +237,7 @@ def _chain(file: _File, names: list[str]) -> list[s.Class | s.Function]:
 
 
 def _inherited(file: _File, cls: s.Class, name: str) -> s.Function | None:
-    """The method of a base class of the same text."""
+    """Return the method that the class inherits from a base in the same text, None if there is none."""
     for base in cls.bases:
         above = _chain(file, [base.id]) if isinstance(base, s.Name) and base.id != cls.name else []
         if above and isinstance(above[0], s.Class):
@@ -247,7 +247,7 @@ def _inherited(file: _File, cls: s.Class, name: str) -> s.Function | None:
 
 
 def _only_base(file: _File, cls: s.Class | s.Function) -> s.Class | None:
-    """The base of a class that has nothing of its own, where it stands in the same text."""
+    """Return the only base of a class without a body of its own, if that base is in the same text."""
     if not isinstance(cls, s.Class) or len(cls.bases) != 1 or not isinstance(cls.bases[0], s.Name) or cls.decorated:
         return None
     own = [one for one in cls.body if not (isinstance(one, s.Evaluate) and isinstance(one.value, s.Literal))]
@@ -256,7 +256,7 @@ def _only_base(file: _File, cls: s.Class | s.Function) -> s.Class | None:
 
 
 def _lifted(file: _File, node: s.Class | s.Function) -> str:
-    """The text of a definition without what it stands in."""
+    """Return the dedented text of a definition."""
     text = file.around.text
     start = text.rfind("\n", 0, node.span.start) + 1
     return textwrap.dedent(text[start : node.span.end])
@@ -266,7 +266,7 @@ def _lifted(file: _File, node: s.Class | s.Function) -> str:
 
 
 def _input(file: _File, names: list[str] | None) -> str | None:
-    """The parameter that takes what is normalised; None where the definition is more than the norm."""
+    """Return the parameter that takes the tensor to normalise, None where the definition does more than the norm."""
     norm = file.norm
     named = norm.owner.intent in ("rms", "layer", "norm")
     plain = (c for c in norm.computations if c.returned and _is_plain(c, named))
@@ -274,14 +274,14 @@ def _input(file: _File, names: list[str] | None) -> str | None:
 
 
 def _is_plain(c: Computation, named: bool) -> bool:
-    """Nothing is added to the norm but a bias, and nothing multiplied with it but gains, counts and gates."""
+    """Return whether only a bias is added to the norm, and only gains, counts and gates multiply it."""
     given = {f.atom for f in c.input.factors}
     shift = all(isinstance(f.atom, Input | Param) and f.atom not in given for f in c.shift.factors) if c.shift else True
     return shift and along_features(c) == c.gains and all(_is_gate(atom, named) for atom in c.others)
 
 
 def _is_gate(atom: Atom, named: bool = False) -> bool:
-    """A factor that comes in as an argument, or through a function of one; in what is called a norm, any function."""
+    """Return whether a factor is an argument or a function of arguments; if `named` a norm, also of unknown ones."""
     match atom:
         case Input() | Param():
             return True
@@ -298,7 +298,7 @@ def _of_inputs(mono: Mono) -> bool:
 
 
 def _argument(c: Computation, names: list[str] | None) -> str | None:
-    """The parameter that the input of the computation is, alone or beside a residual or a gate."""
+    """Return the parameter that is the computation's input, alone or with a residual or a gate; None if none is."""
     if not all(_inputs(f.atom) or (isinstance(f.atom, Apply | Param) and _is_gate(f.atom)) for f in c.input.factors):
         return None
     found = [name for f in c.input.factors for name in _inputs(f.atom) if names is None or name in names]

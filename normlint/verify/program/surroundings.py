@@ -1,4 +1,4 @@
-"""What a norm needs of its text: the statements that it reaches, as a text of their own."""
+"""Cut out of a text the statements that a norm needs, as a program of their own."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _program(text: str) -> Program:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """A text, and where its imports count from."""
+    """A text, and the path of the file that its relative imports start from."""
 
     text: str
     path: str = ""
@@ -50,35 +50,35 @@ class Surroundings:
         return _program(self.text).module
 
     def functions(self, name: str) -> list[s.Function]:
-        """Those of this name, however deep they stand, in the order of the text."""
+        """Return all functions of this name, also nested ones, in the order of the text."""
         blocks = (self._module.block(piece) for piece in self._module.pieces if name in self._module.source(piece.span))
         return [n for block in blocks for n in walk(block) if isinstance(n, s.Function) and n.name == name]
 
     def source(self, node: s.Node) -> str:
-        """Its text."""
+        """Return the text of a node."""
         return self._module.source(node.span)
 
     def spelled(self, node: s.Node) -> str:
-        """Its text without spaces, to be compared."""
+        """Return the text of a node without whitespace, for comparison."""
         return "".join(self.source(node).split())
 
     def defining(self, name: str) -> s.Block:
-        """The statements at the top that define a name."""
+        """Return the top-level statements that define a name."""
         return tuple(stmt for piece in self._module.index.get(name, ()) for stmt in self._module.block(piece))
 
     def missing(self, names: Iterable[str]) -> str:
-        """The first name that nothing binds, "" where all are bound."""
+        """Return the first name that nothing binds, "" where all are bound."""
         return next((name for name in names if not self._binds(name)), "")
 
     def _binds(self, name: str) -> bool:
         return hasattr(builtins, name) or (self.snippet and name in CUSTOMS) or self.bound(name)
 
     def bound(self, name: str) -> bool:
-        """Whether the text binds the name."""
+        """Return whether the text binds the name."""
         return _program(self.text).bound(name)
 
     def job(self, job: Job, names: Iterable[str]) -> Job:
-        """The job, with what these names need before its program."""
+        """Return the job with everything that these names need put before its program."""
         program, names = _program(self.text), list(names)
         pieces = program.reached(names)
         if len(pieces) > LARGEST:
@@ -89,31 +89,31 @@ class Surroundings:
         parts += [
             self.text[start:end].strip("\n")
             for kind, (start, end), _ in pieces
-            if not _is_plain(kind, self.text[start:end])
+            if not _is_rewritten(kind, self.text[start:end])
         ]
         rest = "\n".join([*parts, *([job.program] if job.program else []), ""])
         starred = STAR.search(rest)
         path = "" if all(known(path) for _, path in imports) and not starred else self.path
         if path and not starred:
             path, imports = _shared(path, imports, rest)
-        return _called_alike(replace(job, program="\n".join([*(_import(*one) for one in imports), rest]), path=path))
+        return _with_same_name(replace(job, program="\n".join([*(_import(*one) for one in imports), rest]), path=path))
 
 
 def surroundings(source: Source, unit: Unit) -> Surroundings:
-    """Of a unit of a file."""
+    """Return the surroundings of a unit of a file."""
     has_file = source.path.endswith((".py", ".pyi", ".ipynb", ".md"))
     return Surroundings(unit.text, os.path.abspath(source.path) if has_file else "", unit.snippet)
 
 
 def holds(outer: Span, inner: Span) -> bool:
-    """Whether one stretch lies in another."""
+    """Return whether `inner` lies in `outer`."""
     return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _shared(path: str, imports: list[tuple[str, str]], rest: str) -> tuple[str, list[tuple[str, str]]]:
-    """Where the imports count from, as far above the file as all of them lead, and what they are from there.
+    """Return the path to import from, as far above the file as all imports lead, and the imports as seen from there.
 
-    So the same text in several folders that takes the same from a third one is one program.
+    So the same text in several folders that imports the same from a third one is one program.
     """
     up = min((len(one) - len(one.lstrip(".")) for _, one in imports if not _is_absolute(one)), default=0) - 1
     if up < 1 or _RELATIVE.search(rest) or any(_is_absolute(one) and not known(one) for _, one in imports):
@@ -128,8 +128,8 @@ def _is_absolute(path: str) -> bool:
     return not path.startswith(".")
 
 
-def _called_alike(job: Job) -> Job:
-    """The same with its class called Norm: the same code under many names is one program."""
+def _with_same_name(job: Job) -> Job:
+    """Return the job with its class renamed Norm, so that the same code under many names is one program."""
     name, _, below = job.entry.partition(".")
     taken = re.search(rf"\bNorm\b|import[^\n]*\b{name}\b", job.program)
     if not job.method or taken:
@@ -138,13 +138,13 @@ def _called_alike(job: Job) -> Job:
     return replace(job, program=program, entry=f"Norm.{below}" if below else "Norm")
 
 
-def _is_plain(kind: str, text: str) -> bool:
-    """An import that is written anew, with only the names that are used."""
+def _is_rewritten(kind: str, text: str) -> bool:
+    """Return whether a statement is an import that is rewritten with only the names that are used."""
     return kind == "import" and not STAR.search(text)
 
 
 def _import(name: str, path: str) -> str:
-    """The statement that binds a name to a path, as `Module.bound` has it."""
+    """Return the import statement that binds a name to a path as `Module.bound` gives it."""
     owner, _, last = path.rpartition(".")
     if not owner.strip(".") and not path.startswith("."):
         return f"import {path} as {name}" if path != name else f"import {path}"

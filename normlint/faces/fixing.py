@@ -202,7 +202,7 @@ class _Case:
     unproved: dict[Key, str] = field(default_factory=dict)
 
     def jobs(self, after: int, verifier: CachedVerifier | None = None) -> list[Job]:
-        """Return the jobs before (0) or `after` (1) the fixes of the touched norms that don't match after them."""
+        """Return the touched norms' jobs before (0) or `after` (1) the fixes, unless `verifier` shows a match after."""
         pairs = [self._pair(key) for key in self.fixed.touched]
         unclear = [two for two in pairs if verifier is None or _worst(verifier.verdicts(two[1])).status != MATCH]
         return [job for pair in unclear for job in pair[after]]

@@ -1,1 +1,1 @@
-"""The language server: findings as one types, fixes, pages, and norms that are run when they are asked for."""
+"""The language server: findings while typing, fixes, hovers, and norms verified on request."""

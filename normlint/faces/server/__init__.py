@@ -1,1 +1,1 @@
-"""The language server: findings while typing, fixes, hovers, and norms verified on request."""
+"""Provide the language server: findings while typing, fixes, hovers and verification of norms on request."""

@@ -1,8 +1,8 @@
-"""normlint for other programs: each function takes text or paths and gives plain values.
+"""Provide normlint to other programs: functions that take text or paths and return plain values.
 
-`import normlint` imports none of this; it comes with the first name that is used. A configuration file has a say in
-`check_paths` alone. What goes wrong is raised: `SourceError` for a source, `ConfigError` for a rule that isn't there
-or for want of torch or libcst, both with what to do about it.
+`import normlint` imports this module only when one of its functions is used. Only `check_paths` reads configuration
+files. Errors are raised: `SourceError` for a source, `ConfigError` for an unknown rule or if torch or libcst is
+missing; the messages say what to do about it.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def check_source(  # the options of the command
     extend_select: Codes = (),
     noqa: bool = True,
 ) -> tuple[Finding, ...]:
-    r'''What is wrong with the norms in a text, in its order.
+    r'''Return the findings in a text, in text order.
 
-    The ending of `path` says what the text is: a notebook, Markdown, or else Python. Nothing is read from there.
+    The suffix of `path` says what the text is: a notebook, Markdown, or else Python. The file itself is not read.
     `select`, `ignore` and `extend_select` choose rules as on the command line, by code, prefix or name; without
-    `noqa`, comments silence nothing. A text that can't hold a norm is not parsed. Without libcst no finding has a fix.
+    `noqa`, noqa comments are ignored. A text that can't hold a norm is not parsed. Without libcst no finding has a fix.
 
     >>> source = """\
     ... import torch
@@ -77,11 +77,11 @@ def check_paths(  # the options of the command
     jobs: int = 1,
     on_error: Callable[[SourceError], object] | None = None,
 ) -> tuple[Finding, ...]:
-    r"""What is wrong in these files and in those below these directories, in the order of the paths.
+    r"""Return the findings in these files and in those below these directories, in the order of the paths.
 
-    Each file has the settings of the nearest pyproject.toml, unless `isolated`; the rules that are chosen here take
-    the place of its own, as on the command line. A file that can't be linted raises SourceError; with `on_error`,
-    that is called with the error instead, and the other files are linted. A single path may stand alone.
+    Each file has the settings of the nearest pyproject.toml, unless `isolated`; the rules chosen here replace those
+    of the settings, as on the command line. A file that can't be linted raises SourceError; if `on_error` is given, it
+    is called with the error instead, and the other files are linted. `paths` may be a single path.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as place:
@@ -115,9 +115,9 @@ def fix_source(  # the options of the command
     unsafe: bool = False,
     noqa: bool = True,
 ) -> Fixed:
-    r'''The text with its safe fixes made, with `unsafe` the others as well, until nothing is left to fix.
+    r'''Make the safe fixes in a text, with `unsafe` also the unsafe ones, until nothing is left to fix.
 
-    All else stays as it is, to the character. The arguments are those of `check_source`.
+    All other text is unchanged, to the character. The other arguments are those of `check_source`.
 
     >>> fixed = fix_source("""\
     ... import torch
@@ -140,7 +140,7 @@ def fix_source(  # the options of the command
 
 
 def list_norms(source: str, path: str = NO_PATH) -> tuple[Norm, ...]:
-    r'''The norms that are recognised in a text, right or wrong, and what each computes.
+    r'''Return the norms that are recognised in a text, right or wrong, with what each computes.
 
     >>> [norm] = list_norms("""\
     ... import torch
@@ -158,10 +158,10 @@ def list_norms(source: str, path: str = NO_PATH) -> tuple[Norm, ...]:
 def verify_source(
     source: str, path: str = NO_PATH, *, device: str = "auto", timeout: float = 10.0
 ) -> tuple[Verdict, ...]:
-    r'''What interpreting each norm of a text shows, against a reference in fp64. No code of the text is executed.
+    r'''Interpret each norm of a text and compare it with a reference in fp64. No code of the text is executed.
 
-    It runs in a process of its own, with limits on time and memory. A `path` that ends in
-    .py, .pyi, .ipynb or .md lets a norm use what it imports from beside it. `timeout`: seconds a norm. It needs torch:
+    The norms are interpreted in a separate process with limits on time and memory. If `path` ends in .py, .pyi, .ipynb
+    or .md, norms can use what they import from files beside it. `timeout`: seconds for one norm. It needs torch:
     `pip install 'normlint[verify]'`. A helper is run with the norm that calls it, and has no verdict of its own.
 
     >>> [verdict] = verify_source("""\
@@ -193,7 +193,7 @@ def verify_source(
 
 
 def list_rules() -> tuple[Rule, ...]:
-    """Every rule, by code.
+    """Return all rules, sorted by code.
 
     >>> rules = {rule.name: rule for rule in list_rules()}
     >>> rules["eps-outside-sqrt"].code, rules["eps-outside-sqrt"].fix
@@ -206,7 +206,7 @@ def list_rules() -> tuple[Rule, ...]:
 
 
 def _has_libcst() -> bool:
-    """Can fixes be made? In a browser, libcst may not be there."""
+    """Return whether fixes can be made; in a browser, libcst may be missing."""
     return find_spec("libcst") is not None
 
 
@@ -250,7 +250,7 @@ def _raise_first(report: Report) -> None:
 
 
 def _source(text: str, path: str) -> Source:
-    """The text as if it had been read; it is decoded already, whatever encoding its first lines name."""
+    """Return the text as a source; an encoding declared in its first lines is ignored, since it is already decoded."""
     kind = kind_of(path)
     try:
         data = text.encode()

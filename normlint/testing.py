@@ -1,4 +1,4 @@
-"""`assert_norm`: a norm of your own, checked against an independent reference in your own tests."""
+"""Provide `assert_norm`, which checks a norm against an independent reference in a project's own tests."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ NEEDED = "normlint.testing needs torch: pip install 'normlint[verify]'"
 
 
 class PrecisionWarning(UserWarning):
-    """The norm is right, but less precise in half precision than it could be."""
+    """The warning for a norm that is right, but less precise in half precision than it could be."""
 
 
-def assert_norm(  # noqa: PLR0913 — each says something that can't be read off the norm
+def assert_norm(  # noqa: PLR0913 — each says something that can't be derived from the norm
     norm: Callable[..., Any],
     kind: str | None = None,
     *,
@@ -33,14 +33,15 @@ def assert_norm(  # noqa: PLR0913 — each says something that can't be read off
     dtypes: Sequence[Any] | None = None,
     seed: int = 0,
 ) -> None:
-    """AssertionError if the module or function doesn't compute the norm it should, with every probe that was tried.
+    """Raise AssertionError, with a table of all probes, if the module or function doesn't compute the norm it should.
 
-    `kind`: "rms", "layer" or "l2"; without it, its type, name or output tells. `reference`: a module or function that
-    is right, to compare with instead of a definition: outputs and gradients, with the same parameters. `eps`: the one
-    that must act; without it, the one the norm stores. `axis`: where the features lie. `shape`: the only shape it
-    takes. `inputs`: makes all its arguments of the tensor to normalise: a tuple, or a dict of keywords. `device`: that
-    of its parameters. `dtypes`: fp32, fp16 and bf16. `seed`: of the random inputs and gains. ValueError for arguments
-    that don't fit. A norm that only loses precision in half gives a PrecisionWarning. The norm is never changed.
+    `kind`: "rms", "layer" or "l2"; by default guessed from its type, name or output. `reference`: a correct module or
+    function whose outputs and gradients are compared, with the same parameters, instead of a definition's. `eps`: the
+    expected eps; by default the one the norm stores. `axis`: the axis of the features. `shape`: the only input shape
+    that the norm accepts. `inputs`: a function that makes all its arguments, a tuple or a dict of keywords, from the
+    tensor to normalise. `device`: by default that of its parameters. `dtypes`: by default fp32, fp16 and bf16. `seed`:
+    of the random inputs and gains. Raise ValueError for arguments that don't fit, and warn with PrecisionWarning if the
+    norm only loses precision in half precision. The norm is never changed.
     """
     try:
         from normlint.verify.bench import against, guess
@@ -71,12 +72,12 @@ def _checked(kind: str | None, reference: Callable[..., Any] | None, axis: int, 
 
 
 def _raised(probes: Sequence[Probe]) -> bool:
-    """Whether the norm raised on the first, plain input."""
+    """Return whether the norm raised on the first, plain input."""
     return bool(probes) and not probes[0].passed and ": raises " in probes[0].message
 
 
 def table(probes: Sequence[Probe]) -> str:
-    """The probes as a table: those that failed are marked, with their messages."""
+    """Return the probes as a text table, in which the failed ones are marked `x` and have their messages."""
     cells = [("", "probe", "dtype", "error", "limit", "")]
     cells += [("" if p.passed else "x", p.probe, p.dtype, f"{p.error:.3g}", f"{p.limit:g}", p.message) for p in probes]
     widths = [max(len(row[n]) for row in cells) for n in range(5)]

@@ -1,4 +1,4 @@
-"""What the functions of `normlint.api` take and give: plain values, which stay as they are from release to release."""
+"""Define the values that `normlint.api` returns and raises; their fields are stable between releases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Applicability", "Edit", "Finding", "Fix", "Fixed", "Norm", "Probe", 
 
 
 class SourceError(Exception):
-    """A source that can't be read, parsed or fixed: the message says where, and what to do about it.
+    """Raised for a source that can't be read, parsed or fixed; the message says where, and what to do about it.
 
     `line` counts from 1, in a notebook within its cell; None if there is no such line. `reason`: the message without
     the place.
@@ -35,9 +35,9 @@ class SourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Put `content` in place of all from the start up to the end. Lines and columns count characters, from 1.
+    """Replace the text from the start up to the end with `content`; columns count characters, lines and columns from 1.
 
-    `cell`: in a notebook, the number of the cell in which the lines count, from 1; else None.
+    `cell`: in a notebook, the number of the cell, from 1, to which the lines belong; else None.
     """
 
     cell: int | None
@@ -50,7 +50,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that belong together: all are made, or none. `fix_source` makes them."""
+    """Edits that are made together or not at all; `fix_source` makes them."""
 
     message: str
     edits: tuple[Edit, ...]
@@ -59,7 +59,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, at the smallest expression that is. Lines and columns count characters, from 1.
+    """A mistake, placed at the smallest expression that is wrong; columns count characters, lines and columns from 1.
 
     `norm` is the dotted name of the function it was found in; `url` is the page of the rule. `cell`: see `Edit`.
     `severity`: error (wrong in every dtype), warning (wrong in half precision, or at zero) or review.
@@ -86,7 +86,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A source after its fixes: what was fixed, as it was when it was, and what remains in the new text."""
+    """A source after its fixes: the fixed findings, as they were before their fix, and those that remain after it."""
 
     source: str
     applied: tuple[Finding, ...]
@@ -95,9 +95,9 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """A norm that was recognised: `kind` is rms, layer or l2.
+    """A recognised norm: `kind` is rms, layer or l2.
 
-    `sentence` says what is computed, `spine` the same in the order of the code.
+    `spine`: its operations in the order of the code; `sentence`: the same in words.
     """
 
     qualname: str
@@ -111,10 +111,10 @@ class Norm:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What running a norm showed: `status` is match, precision, wrong or skipped, and `reason` says why.
+    """The result of running a norm: `status` is match, precision, wrong or skipped, and `reason` says why.
 
-    `given_eps` is the eps that the norm was given, `effective_eps` the one that acts; None where none was found.
-    `worst` is the probe that came closest to its limit, or went furthest beyond it.
+    `given_eps` is the eps that the norm was given, `effective_eps` the measured one; None where none was found.
+    `worst` is the probe with the largest error relative to its limit.
     """
 
     norm: Norm
@@ -129,7 +129,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: whether it is on by default, how far its fixes may be trusted (None: it has none), and its page."""
+    """A rule; `default`: it is on by default, `fix`: the applicability of its fixes, None if it has none."""
 
     code: str
     name: str
@@ -142,7 +142,7 @@ class Rule:
 
 
 def finding_of(one: Diagnostic, url: str) -> Finding:
-    """The engine's finding, flat."""
+    """Return the public form of a finding of the engine."""
     (cell, line, column), (_, end_line, end_column) = one.start, one.end
     place = (one.path, cell, line, column, end_line, end_column)
     return Finding(
@@ -158,12 +158,12 @@ def finding_of(one: Diagnostic, url: str) -> Finding:
 
 
 def norm_of(one: ListedNorm) -> Norm:
-    """The engine's norm, with its public fields alone."""
+    """Return the public form of a norm of the engine."""
     return Norm(one.qualname, one.kind, one.spine, one.path, one.place.cell, one.place.line, one.sentence)
 
 
 def verdict_of(norm: ListedNorm, one: ran.Verdict) -> Verdict:
-    """The verifier's verdict on that norm."""
+    """Return the public form of the verifier's verdict on a norm."""
     eps = (one.given_eps, one.effective_eps)
     return Verdict(norm_of(norm), one.status, one.reason, one.device, *eps, one.worst, one.probes)
 

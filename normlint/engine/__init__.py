@@ -1,1 +1,1 @@
-"""From paths to a report: configuration, discovery, the sieve, selection, suppression, baselines."""
+"""Lint files: configuration, discovery, analysis, selection, suppression, fixes, baselines and the cache."""

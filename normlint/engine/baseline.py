@@ -1,4 +1,4 @@
-"""Baselines: accepted findings, identified by file, rule, norm and the line's text, so that lines may move."""
+"""Read and write baselines: accepted findings, identified by file, rule, norm and line text, so that lines may move."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Baseline = Counter[Key]
 
 
 def load(file: str) -> Acceptance:
-    """The accepted findings in a baseline file; ConfigError if it's none."""
+    """Read a baseline file; ConfigError if it can't be read or is no baseline."""
     try:
         with open(file, encoding="utf-8") as opened:
             return Acceptance(Counter(dict(map(_entry, json.load(opened)["findings"]))), file)
@@ -30,7 +30,7 @@ def load(file: str) -> Acceptance:
 
 
 def dump(findings: Iterable[Diagnostic], file: str) -> str:
-    """The text of a baseline, to be stored as `file`, that accepts these findings."""
+    """Return the text of a baseline that accepts these findings, to be written to `file`."""
     counts = Counter(_key(finding, file) for finding in findings)
     names = ("path", "cell", "code", "norm", "line")
     entries = [dict(zip(names, key, strict=True)) | {"count": count} for key, count in sorted(counts.items())]
@@ -39,13 +39,13 @@ def dump(findings: Iterable[Diagnostic], file: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """A baseline and the file it was read from, which its paths are relative to."""
+    """A baseline and the file it was read from, to whose directory its paths are relative."""
 
     counts: Baseline
     file: str
 
     def left(self, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-        """The findings that aren't accepted; of equal ones the first are accepted, as many as were counted."""
+        """Return the findings that aren't accepted; of equal ones, the first are accepted up to their count."""
         counts = self.counts.copy()
         kept = []
         for finding in findings:
@@ -57,18 +57,18 @@ class Acceptance:
         return tuple(kept)
 
     def without(self, report: Report) -> Report:
-        """The report without the accepted findings."""
+        """Return the report without the accepted findings."""
         return replace(report, findings=self.left(report.findings))
 
 
 def _key(finding: Diagnostic, file: str) -> Key:
-    """What identifies a finding. Its path is relative to the baseline's directory, not to the working directory."""
+    """Return what identifies a finding; its path is relative to the baseline's directory."""
     where = os.path.relpath(finding.path, os.path.dirname(os.path.abspath(file))).replace(os.sep, "/")
     return where, finding.start.cell or 0, finding.code, finding.norm, finding.line_text
 
 
 def _entry(entry: Any) -> tuple[Key, int]:
-    """The key and the count of an entry of a baseline file; raises an exception if it is malformed."""
+    """Return the key and the count of an entry of a baseline file; raise an exception if it is malformed."""
     strings = [entry[name] for name in ("path", "code", "norm", "line")]
     cell, count = entry["cell"], entry["count"]
     if not all(isinstance(one, str) for one in strings) or not (isinstance(cell, int) and isinstance(count, int)):

@@ -1,8 +1,9 @@
-"""What earlier runs have found, by the content of a text, for the command and for flake8. Imported at each start.
+"""Cache what was found in each text, for the command and for flake8. Imported at each start.
 
-A cache is one file in a directory, to which each run adds lines: which content a file had at which size and times, and
-what was found in a content for one demand. Another program, interpreter or directory has another file, so that one
-which came with somebody's repository isn't read. A line that was torn or changed is as good as none.
+A cache is one file in a directory, to which each run appends lines: the digest that a file had with its size and
+times, and what was found in the content of a digest for one demand. Each version of normlint, interpreter and
+directory has its own cache file, so that one that came with a cloned repository isn't read. A line with a wrong
+checksum is ignored.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "NORMLINT_CACHE_DIR"
 PREFIX: Final = "cache-"
-SKIPPED: Final = "-"  # in a count's place: a comment skips the content
-CLEAN: Final = "-"  # in a digest's place: the file can't hold a norm, whatever is demanded
-MOST: Final = 64 * 2**20  # bytes, after which the file is begun anew
-OLD: Final = 30 * 24 * 3600  # seconds, after which that of another program is deleted
-_RACY: Final = 2 * 10**9  # within so many ns a file may be written twice, and have the same time
+SKIPPED: Final = "-"  # in place of a count: a comment skips the file
+CLEAN: Final = "-"  # in place of a digest: the file can't hold a norm, whatever the demand
+MOST: Final = 64 * 2**20  # bytes; a larger cache file is deleted
+OLD: Final = 30 * 24 * 3600  # seconds; a cache file unused for longer is deleted
+_RACY: Final = 2 * 10**9  # ns within which a file may be written twice with the same time
 _TOO_NEW: Final = "!"
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _SAFE: Final = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"))
 
 
 class Known:
-    """What was found in a content: findings and norms as stored, empty for none, and how many norms, or SKIPPED."""
+    """What was found in a text: findings and norms as stored, "" for none, and how many norms, or SKIPPED."""
 
     __slots__ = ("count", "findings", "norms")
 
@@ -50,7 +51,7 @@ NOTHING: Final = Known()
 
 
 class Cache:
-    """The cache in one directory, read once. Nothing that is wrong with it is more than time lost."""
+    """The cache in one directory, read once; if it is damaged or can't be written, files are analysed again."""
 
     __slots__ = ("_directory", "_here", "_lines", "_new")
 
@@ -61,7 +62,7 @@ class Cache:
         self._new: dict[str, str] = {}
 
     def known(self, path: str, demand: str) -> Known | None:
-        """What is known of the file as it is now; None if it has to be read."""
+        """Return what is known of the file as it is now; None if it has to be read."""
         stamp, digest, others = self._file(path)
         try:
             if not digest or stamp != stamps_of((path, *others)):
@@ -71,50 +72,47 @@ class Cache:
         return NOTHING if digest == CLEAN else self.found(digest, demand)
 
     def digest(self, path: str, demand: str) -> tuple[str, tuple[str, ...]]:
-        """The digest of the content that the file had last, if what was found in it is known, and what else it is of.
-
-        Else empty.
-        """
+        """Return the digest that the file had last and the other files it depends on; empty without a stored report."""
         _, digest, others = self._file(path)
         return (digest, others) if digest and digest != CLEAN and self.found(digest, demand) else ("", ())
 
     def found(self, digest: str, demand: str) -> Known | None:
-        """What was found in a content for this demand; None if that isn't known."""
-        line = self._line_of(_key_of(digest, demand))
+        """Return what was found in the content of this digest for this demand; None if that isn't known."""
+        line = self._line_of(_digest_key(digest, demand))
         if line is None:
             return None
         findings, norms, count = (*line.split("\t"), "", "")[:3]
         return Known(findings, norms, count) if findings or norms or count else NOTHING
 
     def learn_file(self, path: str, stamp: str, digest: str, others: tuple[str, ...] = ()) -> None:
-        """Store which content a file has, and the `others` that its findings depend on; CLEAN: it can't hold a norm."""
+        """Store a file's digest, or CLEAN if it can't hold a norm, and the other files that its findings depend on."""
         if not any(mark in one for mark in "\t\n" for one in (path, *others)):
             kept = _TOO_NEW if _TOO_NEW in stamp else stamp
-            self._keep(self._key(path), "\t".join((kept, digest, *others)))
+            self._keep(self._path_key(path), "\t".join((kept, digest, *others)))
 
     def learn(self, digest: str, demand: str, known: Known) -> None:
-        """Store what was found in a content."""
-        self._keep(_key_of(digest, demand), f"{known.findings}\t{known.norms}\t{known.count}")
+        """Store what was found in the content of this digest for this demand."""
+        self._keep(_digest_key(digest, demand), f"{known.findings}\t{known.norms}\t{known.count}")
 
     def save(self) -> None:
-        """Append what is new to the cache's file; where it can't be written, nothing happens."""
+        """Append what is new to the cache file; do nothing if it can't be written."""
         if not self._new:
             return
         lines = "".join(f"\n{key}\t{line}" for key, line in self._new.items())
         try:
-            _add(self._directory, lines.encode("utf-8", "surrogateescape"))
+            _append(self._directory, lines.encode("utf-8", "surrogateescape"))
         except (OSError, ValueError):
             return
         self._lines.update(self._new)
         self._new = {}
 
     def _file(self, path: str) -> tuple[str, str, tuple[str, ...]]:
-        """The stamp and digest that a file had last, empty where none is known, and what else they are of."""
-        stamp, _, more = (self._line_of(self._key(path)) or "").partition("\t")
+        """Return the stamp and digest that a file had last, "" if unknown, and the other files it depends on."""
+        stamp, _, more = (self._line_of(self._path_key(path)) or "").partition("\t")
         digest, *others = more.split("\t")
         return stamp, digest, tuple(others)
 
-    def _key(self, path: str) -> str:
+    def _path_key(self, path: str) -> str:
         return path if os.path.isabs(path) else self._here + path
 
     def _keep(self, key: str, payload: str) -> None:
@@ -125,7 +123,7 @@ class Cache:
         return payload if check and check == _check(key, payload) else None
 
 
-def _key_of(digest: str, demand: str) -> str:
+def _digest_key(digest: str, demand: str) -> str:
     return digest_of(f"{digest} {demand}".encode("utf-8", "surrogatepass"))
 
 
@@ -136,9 +134,9 @@ def _check(key: str, payload: str) -> str:
 
 
 def directory_for(configs: Configs, given: str | None = None) -> str:
-    """Where the cache is: as the command line, the environment or the configuration says, else beside the latter.
+    """Return the cache directory from the command line, the environment or the configuration, else the default one.
 
-    ConfigError where a project's own configuration names a directory outside of the project.
+    ConfigError if a project's own configuration names a directory outside the project.
     """
     chosen = given or os.environ.get(VARIABLE)
     if chosen:
@@ -160,7 +158,7 @@ def _lies_in(directory: str, root: str) -> bool:
 
 
 def stamp_of(path: str) -> str:
-    """A file's size and times; of a file that was changed just now, a stamp that never matches again."""
+    """Return a file's size and times; for a file changed just now, a stamp that never matches again."""
     status = os.stat(path)
     if max(status.st_mtime_ns, status.st_ctime_ns) > time.time_ns() - _RACY:
         return f"{_TOO_NEW}{status.st_mtime_ns}"
@@ -168,20 +166,20 @@ def stamp_of(path: str) -> str:
 
 
 def stamps_of(paths: Iterable[str]) -> str:
-    """The stamps of several files, which may be missing."""
+    """Return the stamps of several files, which may be missing."""
     return " ".join(stamp_of(path) if os.path.lexists(path) else ABSENT for path in paths)
 
 
 def digest_with(data: bytes, others: Iterable[tuple[str, str]]) -> str:
-    """A digest of a content together with the paths and digests of other files."""
+    """Return the digest of a file's content together with the paths and digests of other files."""
     return digest_of(data + "".join(f"\n{path}\t{digest}" for path, digest in others).encode("utf-8", "replace"))
 
 
 def _read(directory: str) -> dict[str, str]:
-    """The lines of the cache's file by their keys; a file that has become too large is deleted."""
+    """Return the lines of the cache file by their keys; a file that has become too large is deleted."""
     try:
         file = _file_in(directory)
-        with os.fdopen(_opened(file, os.O_RDONLY), "rb") as opened:
+        with os.fdopen(_open_regular(file, os.O_RDONLY), "rb") as opened:
             if os.fstat(opened.fileno()).st_size <= MOST:
                 lines = opened.read().decode("utf-8", "surrogateescape").split("\n")
                 return dict([line.split("\t", 1) for line in lines if "\t" in line])
@@ -191,8 +189,8 @@ def _read(directory: str) -> dict[str, str]:
     return {}
 
 
-def _opened(file: str, flags: int) -> int:
-    """A handle of a regular file; OSError for a link, a pipe or a device."""
+def _open_regular(file: str, flags: int) -> int:
+    """Open a regular file and return its descriptor; OSError for a link, a pipe or a device."""
     handle = os.open(file, flags | _SAFE, 0o666)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -200,20 +198,20 @@ def _opened(file: str, flags: int) -> int:
     return handle
 
 
-def _add(directory: str, lines: bytes) -> None:
-    """Append the lines to the cache's file in a single write, so that lines of several processes don't mix."""
-    _make(directory)
+def _append(directory: str, lines: bytes) -> None:
+    """Append the lines to the cache file in a single write, so that lines of several processes don't mix."""
+    _make_directory(directory)
     file = _file_in(directory)
     if not os.path.lexists(file):
-        _tidy(directory)
-    handle = _opened(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        _delete_old(directory)
+    handle = _open_regular(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
         os.write(handle, lines)
     finally:
         os.close(handle)
 
 
-def _make(directory: str) -> None:
+def _make_directory(directory: str) -> None:
     """Create the directory if it is missing, with the files that make git and backups ignore it."""
     if os.path.isdir(directory):
         return
@@ -224,7 +222,7 @@ def _make(directory: str) -> None:
         file.write("Signature: 8a477f597d28d172789f06886806bc55\n# Made by normlint; it may be deleted at any time.\n")
 
 
-def _tidy(directory: str) -> None:
+def _delete_old(directory: str) -> None:
     """Delete cache files of other versions or interpreters that haven't been used for a month."""
     with os.scandir(directory) as entries:
         for entry in entries:
@@ -236,7 +234,7 @@ def _tidy(directory: str) -> None:
 
 
 def _file_in(directory: str) -> str:
-    """The path of the cache's file for this program, interpreter and directory; OSError if that is no directory."""
+    """Return the cache file for this normlint, interpreter and directory; OSError if the latter is no directory."""
     from zlib import crc32
 
     place = os.lstat(directory)
@@ -247,7 +245,7 @@ def _file_in(directory: str) -> str:
 
 
 def _sources() -> str:
-    """A checksum of the program's own files: after an edit of them the cache is another program's."""
+    """Return a checksum of normlint's own files, so that an edit of them starts a new cache file."""
     from zlib import crc32
 
     stamps = []

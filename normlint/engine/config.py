@@ -1,4 +1,4 @@
-"""`[tool.normlint]`: from TOML to settings."""
+"""Read settings from `[tool.normlint]` in a pyproject.toml or from a normlint.toml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("full", "concise", "json", "sarif", "github", "gitlab", "junit")
 SEVERITIES: Final = ("error", "warning", "review")  # those of `normlint.text.finding`
-# The registry's, which takes longer to import than most runs last; a test holds them to be the same.
+# The registry's codes: it takes longer to import than most runs last. A test checks that they are equal.
 CODES: Final = tuple(
     (
         "NRM101 NRM102 NRM103 NRM104 NRM105 NRM106 NRM107 "
@@ -30,7 +30,7 @@ CODES: Final = tuple(
 
 
 def load(file: str) -> Settings | None:
-    """The settings in a pyproject.toml, None if it has no `[tool.normlint]`, or in a file of our own."""
+    """Return the settings in a normlint.toml or pyproject.toml; None if the latter has no `[tool.normlint]`."""
     if os.path.basename(file) in OWN_FILES:
         return load_given(file)
     table = _read_toml(file).get("tool", {})
@@ -40,7 +40,7 @@ def load(file: str) -> Settings | None:
 
 
 def load_given(file: str) -> Settings:
-    """The settings in the file a user names: `[tool.normlint]` in it, or else all of it."""
+    """Return the settings in a file that the user names: its `[tool.normlint]`, or else all of it."""
     data = _read_toml(file)
     tool = data.get("tool")
     if isinstance(tool, dict) and "normlint" in tool:
@@ -51,7 +51,7 @@ def load_given(file: str) -> Settings:
 
 
 def parse(table: Any, file: str) -> Settings:
-    """The settings in a `[tool.normlint]` table; ConfigError names the key that is wrong."""
+    """Return the settings in a `[tool.normlint]` table; ConfigError names a wrong key."""
     if not isinstance(table, dict):
         raise ConfigError(f"{file}: [tool.normlint] must be a table")
     name = "" if os.path.basename(file) in OWN_FILES else "[tool.normlint] "
@@ -65,7 +65,7 @@ def parse(table: Any, file: str) -> Settings:
 
 
 def known_key(key: str, where: str = "") -> str:
-    """The key if it exists; ConfigError with the closest one otherwise."""
+    """Return the key if it exists; otherwise raise a ConfigError that suggests the closest one."""
     if key in _KEYS:
         return key
     raise ConfigError(f"{where}unknown key {key!r}{did_you_mean(key, _KEYS)}; the documentation lists all")
@@ -87,14 +87,14 @@ def _read_toml(file: str) -> Mapping[str, Any]:
 
 
 def strings(value: Any, where: str) -> tuple[str, ...]:
-    """A list of strings as a tuple; ConfigError says what `where` must be instead."""
+    """Return a list of strings as a tuple; ConfigError if the value of the key `where` is something else."""
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise ConfigError(f"{where} must be a list of strings")
     return tuple(value)
 
 
 def codes_in(value: Any, where: str) -> tuple[str, ...]:
-    """A list of codes, prefixes or rule names as a tuple; names need the registry, which is imported only for them."""
+    """Return a list of codes, prefixes or rule names as a tuple of codes; the registry is imported only for names."""
     given = strings(value, where)
     if all(one == "ALL" or (one and any(code.startswith(one) for code in CODES)) for one in given):
         return given
@@ -111,7 +111,7 @@ def _dtypes(value: Any, where: str) -> tuple[str, ...]:
 
 
 def flag(value: Any, where: str) -> bool:
-    """The value if it is a bool; ConfigError for anything else."""
+    """Return the value if it is a bool; ConfigError otherwise."""
     if not isinstance(value, bool):
         raise ConfigError(f"{where} must be true or false")
     return value
@@ -136,7 +136,7 @@ def _directory(value: Any, where: str) -> str:
 
 
 def _per_file(value: Any, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Codes by pattern; ConfigError says what `where` must be instead."""
+    """Return a table of lists of codes by file pattern as pairs; ConfigError if the value is something else."""
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of lists of rules by pattern")
     return tuple((pattern, codes_in(codes, f"{where} {pattern!r}")) for pattern, codes in value.items())

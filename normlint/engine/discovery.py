@@ -1,4 +1,4 @@
-"""Which files: those named, and those below a directory that nothing keeps out; and which settings hold for each."""
+"""Find the files to lint below the given paths, and the settings that apply to each."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _REPOSITORY: Final = ".git"
 
 
 class Configs:
-    """The settings of each directory, read once. `adjust` lays the command line over what a file says.
+    """The settings of each directory, read once; `adjust` applies the command line's options to them.
 
-    A broken configuration is kept in `errors`: the command stops there, an editor goes on as if it weren't there.
+    A broken configuration is kept in `errors`: the command stops, an editor continues as if the file didn't exist.
     """
 
     __slots__ = ("_known", "adjust", "errors", "fixed")
@@ -41,23 +41,23 @@ class Configs:
         self._known: dict[str, Settings] = {}
 
     def of(self, path: str) -> Settings:
-        """The settings for the file at `path`."""
+        """Return the settings for the file at `path`."""
         return self.of_directory(os.path.dirname(os.path.abspath(path)))
 
     def of_directory(self, directory: str) -> Settings:
-        """The settings for the files in an absolute directory."""
+        """Return the settings for the files in a directory, given as an absolute path."""
         known = self._known.get(directory)
         if known is None:
-            known = self._known[directory] = self._found(directory)
+            known = self._known[directory] = self._settings_of(directory)
         return known
 
     def require(self) -> None:
-        """Raise ConfigError if one of the configurations that were read is broken."""
+        """Raise ConfigError if one of the configuration files read so far is broken."""
         for file, error in self.errors.items():
             raise ConfigError(f"{os.path.relpath(file)}: {str(error).removeprefix(f'{file}: ')}")
 
     def of_each(self, paths: tuple[str, ...]) -> list[Settings]:
-        """The settings for each of the files; neighbours share them."""
+        """Return the settings for each of the files; files in one directory share an object."""
         here, settings = None, None
         each = []
         for path in paths:
@@ -67,12 +67,12 @@ class Configs:
             each.append(settings)
         return each
 
-    def _found(self, directory: str) -> Settings:
+    def _settings_of(self, directory: str) -> Settings:
         if self.fixed is not None:
             return self.adjust(self.fixed)
         for name in CONFIG_FILES:
             file = os.path.join(directory, name)
-            if os.path.isfile(file) and (name in OWN_FILES or _may_name_us(file)):
+            if os.path.isfile(file) and (name in OWN_FILES or _may_configure_normlint(file)):
                 from normlint.engine.config import load
 
                 try:
@@ -86,8 +86,8 @@ class Configs:
         return self.of_directory(above) if above != directory else self.adjust(Settings(os.getcwd()))
 
 
-def _may_name_us(file: str) -> bool:
-    """Does a pyproject.toml contain `normlint`? Otherwise it isn't parsed, and its errors are not reported."""
+def _may_configure_normlint(file: str) -> bool:
+    """Return whether a pyproject.toml contains `normlint`; otherwise it isn't parsed and its errors aren't reported."""
     try:
         with open(file, "rb") as opened:
             return b"normlint" in opened.read()
@@ -96,10 +96,7 @@ def _may_name_us(file: str) -> bool:
 
 
 class Found:
-    """The files to lint, in order, and the paths that could not be followed.
-
-    `searched`: a directory was named.
-    """
+    """The files to lint, in order, and the errors of paths that can't be read; `searched`: a directory was named."""
 
     __slots__ = ("errors", "paths", "searched")
 
@@ -110,20 +107,20 @@ class Found:
 
 
 def discover(paths: Sequence[str], configs: Configs) -> Found:
-    """The files at and below `paths`, sorted, each once."""
+    """Return the files at and below `paths`, sorted and without duplicates."""
     walk = _Walk(configs)
     files: list[str] = []
     for path in paths:
         if not path:
             raise ConfigError('a path is empty: "." is the directory you are in')
         files += walk.of(os.path.normpath(path))
-    if len(paths) > 1:  # one walk gives them sorted
+    if len(paths) > 1:  # the files of one path are sorted
         files = sorted(dict.fromkeys(files), key=path_order)
     return Found(tuple(files), walk)
 
 
 def path_order(path: str) -> tuple[str, ...]:
-    """Paths sorted by this are in the order of a walk."""
+    """Return the key that sorts paths in the order of `discover`."""
     return tuple(path.split(os.sep))
 
 
@@ -138,7 +135,7 @@ class _Walk:
         self._floor = ""
 
     def of(self, path: str) -> list[str]:
-        """The files at one path of the command line: a file is taken whatever its name."""
+        """Return the files at one path of the command line: a file is taken whatever its name."""
         try:
             directory = os.path.isdir(path)
             if not directory:
@@ -146,13 +143,13 @@ class _Walk:
         except (OSError, ValueError) as error:
             self._fail(path, error)
             return []
-        if self._forced_out(path, directory):
+        if self._is_force_excluded(path, directory):
             return []
         self.searched |= directory
         return self._below(path) if directory else [path]
 
     def _below(self, top: str) -> list[str]:
-        """The files below a directory. Links to directories are not followed unless named, so there are no loops."""
+        """Return the files below a directory. Links to directories in it are not followed, so there are no loops."""
         self._enter(top)
         files: list[str] = []
         waiting = [(top, True)]
@@ -165,7 +162,7 @@ class _Walk:
         return files
 
     def _inside(self, directory: str) -> list[tuple[str, bool]]:
-        """The files and directories in a directory that nothing keeps out, sorted; and is it a directory?"""
+        """Return the files and directories in a directory that aren't excluded, sorted, each with whether it is one."""
         absolute = os.path.abspath(directory)
         settings = self.configs.of_directory(absolute)
         entries = self._entries(directory)
@@ -189,7 +186,7 @@ class _Walk:
         return inside
 
     def _enter(self, top: str) -> None:
-        """Start at a named directory: if git ignores it, the .gitignore files above it have no say."""
+        """Start at a named directory: if git ignores it, the .gitignore files above it are not applied."""
         absolute = os.path.abspath(top)
         self._ignores, self._floor = {}, ""
         if self._git_ignores(absolute, True, self.configs.of_directory(absolute)):
@@ -219,8 +216,8 @@ class _Walk:
             self._fail(path, error)
             return False
 
-    def _forced_out(self, path: str, directory: bool) -> bool:
-        """Does force-exclude leave out a named path? Patterns are tried on it and on each directory above it."""
+    def _is_force_excluded(self, path: str, directory: bool) -> bool:
+        """Return whether force-exclude leaves out a named path, for its own name or that of a directory above it."""
         absolute = os.path.abspath(path)
         settings = self.configs.of_directory(absolute if directory else os.path.dirname(absolute))
         if not settings.force_exclude:
@@ -231,7 +228,7 @@ class _Walk:
         return any(settings.excludes(step) for step in chain) or self._git_ignores(path, directory, settings)
 
     def _git_ignores(self, path: str, directory: bool, settings: Settings) -> bool:
-        """Does git ignore the path? The innermost .gitignore with a matching pattern decides."""
+        """Return whether git ignores the path: the innermost .gitignore with a matching pattern decides."""
         if not settings.respect_gitignore:
             return False
         absolute = os.path.abspath(path)
@@ -243,7 +240,7 @@ class _Walk:
         return False
 
     def _specs_among(self, directory: str, entries: list[os.DirEntry[str]]) -> _Specs:
-        """`_specs` of a directory whose entries are known: most have nothing of their own to say."""
+        """Return `_specs(directory)`; a directory without a .gitignore among its entries shares those of its parent."""
         above = self._ignores.get(os.path.dirname(directory))
         names = (_GITIGNORE, _REPOSITORY)
         if above is None or directory == self._floor or any(entry.name in names for entry in entries):
@@ -252,7 +249,7 @@ class _Walk:
         return above
 
     def _specs(self, directory: str) -> _Specs:
-        """The .gitignore files that hold in a directory, innermost first, up to the top of the repository."""
+        """Return the .gitignore files that apply in a directory, innermost first, up to the top of the repository."""
         if directory not in self._ignores:
             own = self._read_spec(directory)
             here: _Specs = ((directory, own),) if own is not None else ()

@@ -1,8 +1,8 @@
-"""`--fix`: one file fixed in memory, in rounds of edits until nothing is left to fix, all of it or nothing.
+"""Fix one file in memory, in rounds of edits until nothing is left to fix.
 
-A round makes the fixes whose places don't overlap, in the order of the text; the others wait for the next one, which
-reads the file anew. What is written back is read back: a fix after which a unit doesn't parse, or can't be found in
-the file as it was meant, is dropped.
+A round makes the fixes whose edits don't overlap, in text order; the others wait for the next round, which analyses
+the file again. After each round the new text is split into units again: a fix after which a unit doesn't parse, or
+isn't what its edits should have made of it, is dropped.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ Key = tuple[int, str]  # the unit, and the name of a norm in it
 
 @dataclass(frozen=True, slots=True)
 class FixRequest:
-    """What is to be fixed: all that the demand chooses, less what a baseline accepts and the skipped norms.
+    """Which findings to fix: those the demand selects, except those that a baseline accepts or in a skipped norm.
 
-    `prepare_rewritten`: what is needed to run a norm that a fix has replaced with something else, from its new and
-    old units.
+    `prepare_rewritten` makes, from its new and old units, the verifier's job for a norm that a fix has replaced with
+    something else.
     """
 
     demand: Demand
@@ -60,10 +60,10 @@ class FixRequest:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A file before and after. `report` is of the file after, `unfixed` of the file before, both less the accepted.
+    """A file before and after its fixes.
 
-    `fixed`: the findings that were fixed, as they were when they were; `touched`: the norms they were found in,
-    each with their codes.
+    `report` is on the file after, `unfixed` on the file before, both without the findings a baseline accepts.
+    `fixed`: the fixed findings, as they were before their fix. `touched`: the codes that were fixed, by norm.
     """
 
     before: Source
@@ -72,21 +72,21 @@ class Fixed:
     report: Report
     fixed: tuple[Diagnostic, ...] = ()
     touched: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
-    rewritten: tuple[tuple[Key, Any], ...] = ()  # touched norms that reading finds no more, ready to be run
+    rewritten: tuple[tuple[Key, Any], ...] = ()  # jobs of touched norms that are no longer recognised
 
     @property
     def changed(self) -> bool:
-        """Is there something to write?"""
+        """Return whether the fixes changed the text."""
         return self.before.text != self.after.text
 
 
 MOST_ROUNDS: Final = 10
-MOST_PARTIAL: Final = 20  # more rounds, of files whose fixes take more than a round's allowance
+MOST_PARTIAL: Final = 20  # more rounds, for files whose fixes use up the limits of a round
 
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """A fix that is to be made: its edits in the unit, and in the file."""
+    """A fix to make: its edits in the unit, and in the file."""
 
     view: View
     diagnostic: Diagnostic
@@ -95,7 +95,7 @@ class _Chosen:
 
     @property
     def hull(self) -> Span:
-        """From its first edit to its last."""
+        """Return the span from the start of the first edit to the end of the last."""
         return Span(min(edit.span.start for edit in self.edits), max(edit.span.end for edit in self.edits))
 
     def waits_for(self, other: _Chosen) -> bool:
@@ -106,7 +106,7 @@ class _Chosen:
 
 @dataclass(slots=True)
 class Rounds:
-    """The state of one file's rounds."""
+    """The state of fixing one file in rounds."""
 
     request: FixRequest
     still_accepted: Counter[tuple[object, ...]] = field(default_factory=Counter)
@@ -118,72 +118,72 @@ class Rounds:
     def run(self, source: Source, views: Sequence[View]) -> Fixed:
         """Make fixes in rounds until none is left; BadSourceError if they never settle or are too many."""
         now, old = source, views
-        full = 0  # rounds that could look at all findings
+        full = 0  # rounds that looked at all findings
         for _ in range(MOST_ROUNDS + MOST_PARTIAL):
             full += not is_used_up()
             now, made = self._round(now, views)
             if not made:
                 break
-            views = self._next(now, views, made)
+            views = self._analyse_again(now, views, made)
             if full == MOST_ROUNDS and self._chosen(views):
                 raise _unsettled(self.fixed)
         else:
             if self._chosen(views):
                 raise BadSourceError("too much to fix in one run: select fewer rules or split the file")
         gone = tuple(rewritten(self.request, self.touched.keys(), now, old, views))
-        report = _left_alone(self.report(views))
+        report = _unmade_shown_only(self.report(views))
         return Fixed(source, now, Report(), report, tuple(self.fixed), self.touched, gone)
 
     def report(self, views: Sequence[View]) -> Report:
-        """The report on these views without the findings that the baseline accepts."""
+        """Return the report on these views without the findings that the baseline accepts."""
         report = report_of(views)
-        findings = self._left(report.findings)
-        there = {_about(one) for one in findings}
+        findings = self._not_accepted(report.findings)
+        there = {_finding_key(one) for one in findings}
         notes = tuple(_note(one) for key, one in self.dropped.items() if key in there)
         return replace(report, findings=findings, notes=notes)
 
-    def _left(self, findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-        """The findings that the baseline doesn't accept; one whose line a fix has changed stays accepted."""
+    def _not_accepted(self, findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Return the findings that the baseline doesn't accept; one whose line a fix has changed stays accepted."""
         if self.request.accepted is None:
             return tuple(findings)
         exactly = self.request.accepted.left(findings)
-        accepted = Counter(map(_about, findings)) - Counter(map(_about, exactly))
+        accepted = Counter(map(_finding_key, findings)) - Counter(map(_finding_key, exactly))
         self.still_accepted |= accepted
         more = self.still_accepted - accepted
         left = []
         for one in exactly:
-            if more[_about(one)] > 0:
-                more[_about(one)] -= 1
+            if more[_finding_key(one)] > 0:
+                more[_finding_key(one)] -= 1
             else:
                 left.append(one)
         return tuple(left)
 
     def _round(self, source: Source, views: Sequence[View]) -> tuple[Source, list[_Chosen]]:
-        """The source after one round, and the fixes made: all of them if that is sound, else one by one."""
+        """Return the source after one round and the fixes made: all at once if the result is sound, else one by one."""
         self.seen.add(source.text)
         norms = norms_to_fix(views)
-        wanted = norms > MOST_NORMS and self._left(findings_of(views))
+        wanted = norms > MOST_NORMS and self._not_accepted(findings_of(views))
         if wanted and any(self.request.demand.may_make(one.code) for one in wanted):
             raise BadSourceError(
                 f"{norms} norms to fix, at most {MOST_NORMS} a file: select fewer rules or split the file"
             )
         chosen = self._chosen(views)
-        after = _attempt(source, views, chosen)
+        after = _source_after(source, views, chosen)
         if after is not None:
             return after, chosen
         after = source
         made: list[_Chosen] = []
         for one in chosen:
-            tried = _attempt(source, views, [*made, one])
+            tried = _source_after(source, views, [*made, one])
             if tried is not None:
                 after = tried
                 made.append(one)
             else:
-                self.dropped[_about(one.diagnostic)] = one.diagnostic
+                self.dropped[_finding_key(one.diagnostic)] = one.diagnostic
         return after, made
 
-    def _next(self, now: Source, views: Sequence[View], made: Sequence[_Chosen]) -> list[View]:
-        """Analyse the file after a round; BadSourceError if something that was fixed is found again."""
+    def _analyse_again(self, now: Source, views: Sequence[View], made: Sequence[_Chosen]) -> list[View]:
+        """Analyse the file after a round; BadSourceError if a fixed finding is found again."""
         fixed = [one.diagnostic for one in made]
         self.fixed += fixed
         for one in made:
@@ -198,8 +198,8 @@ class Rounds:
         return after
 
     def _chosen(self, views: Sequence[View]) -> list[_Chosen]:
-        """Fixes that are to be made and don't interlock, in the order of the text."""
-        left = Counter(self._left(findings_of(views)))
+        """Return the fixes to make in this round, which don't overlap, in text order."""
+        left = Counter(self._not_accepted(findings_of(views)))
         chosen: list[_Chosen] = []
         for view in views:
             end = -1
@@ -215,11 +215,11 @@ class Rounds:
 def rewritten(
     request: FixRequest, touched: Set[Key], now: Source, old: Sequence[View], new: Sequence[View]
 ) -> Iterator[tuple[Key, Any]]:
-    """Touched norms that are no longer recognised, such as one replaced by torch's own, made ready to be run."""
+    """Yield the jobs of touched norms that are no longer recognised, such as one replaced by torch's own."""
     there = {(view.number, norm.qualname) for view in new for norm in view.analysis.norms}
     units = units_of(now)
     for before in old:
-        if not isinstance(before.analysis, Analysis):  # nothing in it was to be fixed
+        if not isinstance(before.analysis, Analysis):  # the unit had nothing to fix
             continue
         for norm in before.analysis.norms:
             key = before.number, norm.qualname
@@ -227,12 +227,12 @@ def rewritten(
                 yield key, request.prepare_rewritten(now, units[before.number], norm, before.unit)
 
 
-def _left_alone(report: Report) -> Report:
-    """The report with fixes that were asked for but not made marked as shown only."""
-    return replace(report, findings=tuple(map(_only_shown, report.findings)))
+def _unmade_shown_only(report: Report) -> Report:
+    """Return the report with the fixes that could not be made marked as shown only."""
+    return replace(report, findings=tuple(map(_shown_only, report.findings)))
 
 
-def _only_shown(one: Diagnostic) -> Diagnostic:
+def _shown_only(one: Diagnostic) -> Diagnostic:
     if one.fix is None or not one.fix.made:
         return one
     return replace(one, fix=replace(one.fix, made=False, applicability=Applicability.DISPLAY))
@@ -246,17 +246,17 @@ def _candidates(view: View) -> Iterable[_Chosen]:
 
 
 def _norms(view: View, diagnostic: Diagnostic) -> Iterable[Key]:
-    """The norms a finding is about, by names that hold from one round to the next."""
+    """Return the norms a finding is about, by keys that stay the same in the next round."""
     return ((view.number, view.analysis.norms[number - view.before].qualname) for number in diagnostic.norms)
 
 
-def _attempt(source: Source, views: Sequence[View], chosen: Sequence[_Chosen]) -> Source | None:
-    """The source with these fixes made, if each unit then is what the edits make of it, and Python."""
+def _source_after(source: Source, views: Sequence[View], chosen: Sequence[_Chosen]) -> Source | None:
+    """Return the source with these fixes made; None unless each unit is then valid Python and what its edits make."""
     if not chosen:
         return source
     try:
         meant = [
-            _meant(view.unit, [edit for one in chosen if one.view is view for edit in one.edits]) for view in views
+            _text_after(view.unit, [edit for one in chosen if one.view is view for edit in one.edits]) for view in views
         ]
         after = edited(source, [home for one in chosen for home in one.homes])
         found = [unit.text for unit in units_of(after)]
@@ -266,7 +266,7 @@ def _attempt(source: Source, views: Sequence[View], chosen: Sequence[_Chosen]) -
     return after if sound and found == meant else None
 
 
-def _meant(unit: Unit, edits: Sequence[Edit]) -> str:
+def _text_after(unit: Unit, edits: Sequence[Edit]) -> str:
     return apply(unit.text, edits) if edits else unit.text
 
 
@@ -284,16 +284,16 @@ def _unbinds(before: str, after: str) -> bool:
 
 
 def _reappear(before: Iterable[Diagnostic], fixed: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:
-    """Is something that was fixed found again in the same words, in the same line?"""
-    was, gone, there = (Counter(map(_words, found)) for found in (before, fixed, after))
+    """Return whether a fixed finding is found again with the same message on the same line text."""
+    was, gone, there = (Counter(map(_exact_key, found)) for found in (before, fixed, after))
     return any(there[key] > was[key] - count for key, count in gone.items())
 
 
-def _words(one: Diagnostic) -> tuple[object, ...]:
+def _exact_key(one: Diagnostic) -> tuple[object, ...]:
     return one.start.cell, one.code, one.norm, one.message, one.line_text
 
 
-def _about(one: Diagnostic) -> tuple[object, ...]:
+def _finding_key(one: Diagnostic) -> tuple[object, ...]:
     return one.start.cell, one.code, one.norm
 
 
@@ -307,12 +307,12 @@ def _unsettled(fixed: Iterable[Diagnostic]) -> BadSourceError:
 
 
 def fix_file(path: str, request: FixRequest, data: bytes | None = None) -> Fixed | Failure:
-    """The file at `path`, or what it is given as, fixed in memory: nothing is written here."""
+    """Fix in memory the file at `path`, or `data` as its content; nothing is written."""
     return _guarded(path, lambda wanted: _fixed(path, read_bytes(path) if data is None else data, wanted), request)
 
 
 def _fixed(path: str, data: bytes, request: FixRequest) -> Fixed:
-    """Fix the bytes of a file; bytes that can't hold a norm are not decoded, as when linting."""
+    """Fix the bytes of a file; bytes that can't hold a norm are not decoded."""
     if marks.may_concern(data):
         return fix(decode(path, data), request)
     unread = Source(path, "")
@@ -320,7 +320,7 @@ def _fixed(path: str, data: bytes, request: FixRequest) -> Fixed:
 
 
 def _guarded(path: str, work: Callable[[FixRequest], Fixed], request: FixRequest) -> Fixed | Failure:
-    """Fix a file; where that fails for an internal reason, lint it without fixes and leave it as it is."""
+    """Fix a file; if that fails internally, leave it unchanged and report its findings without fixes."""
     done = attempt(path, lambda: work(request))
     if not isinstance(done, Failure) or not done.internal:
         return done
@@ -332,7 +332,7 @@ def _guarded(path: str, work: Callable[[FixRequest], Fixed], request: FixRequest
 
 
 def fix(source: Source, request: FixRequest) -> Fixed:
-    """The source with all fixes made, until nothing is left to fix; unchanged, and with an error, where that fails."""
+    """Make all fixes until nothing is left to fix; if that fails, return the source unchanged with an error."""
     with kept():
         return _fixed_in_rounds(source, request)
 
@@ -364,7 +364,7 @@ def _writable(fixed: Fixed) -> Fixed:
 
 
 def prepared(fixed: Fixed, request: FixRequest) -> Fixed:
-    """The same file with what the request needs to run its norms, before and after; nothing is fixed anew."""
+    """Return the fixed file with the jobs to run its norms, before and after the fixes."""
     demand = replace(request.demand, fixes=False)
     old, new = views_of(fixed.before, demand), views_of(fixed.after, demand)
     before, after = (replace(r, norms=report_of(v).norms) for r, v in ((fixed.unfixed, old), (fixed.report, new)))

@@ -1,4 +1,7 @@
-"""One file: read, sieve, analyse, select, suppress. What goes wrong in it costs that file alone."""
+"""Lint one file: read it, analyse it, and report the findings that are selected and not suppressed.
+
+An error in one file becomes a Failure in its report and doesn't affect the others.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ if TYPE_CHECKING:
     from normlint.text.suppress import Suppressions
 
 Done = TypeVar("Done")
-Asked = tuple[tuple[str, str], ...]  # other files by path, with the digests of what they held
+Asked = tuple[tuple[str, str], ...]  # the paths of other files, with the digests of their contents
 CONTEXT: Final = 2
-MOST_NORMS: Final = 64  # of a file are fixed; each takes some 20 ms to be fixed and run
-STYLE: Final = "NRM6"  # findings that say of nothing that it is wrong
+MOST_NORMS: Final = 64  # fixed in a file; each takes some 20 ms to fix and run
+STYLE: Final = "NRM6"  # findings about style: nothing is wrong
 
 
 def check_path(path: str, demand: Demand) -> Report:
@@ -35,17 +38,17 @@ def check_path(path: str, demand: Demand) -> Report:
 
 
 def check_bytes(path: str, data: bytes, demand: Demand) -> Report:
-    """Lint bytes that are already here, as if they had been read from `path`."""
+    """Lint bytes as if they had been read from `path`."""
     return guarded(path, lambda wanted: _report(path, data, wanted), demand)
 
 
 def check_checked_text(path: str, text: str, demand: Demand) -> Report:
-    """Lint the text of a Python file that is known to parse (flake8 has done so)."""
+    """Lint the text of a Python file that is known to parse, since flake8 has parsed it."""
     return guarded(path, lambda wanted: report_on(Source(path, text), wanted), demand)
 
 
 def _report(path: str, data: bytes, demand: Demand) -> Report:
-    """The report on a file's bytes; they are decoded only if the prefilter finds words of a norm in them."""
+    """Report on a file's bytes; they are decoded only if the prefilter finds words of a norm in them."""
     if not marks.may_concern(data):
         return Report()
     from normlint.text.read import decode
@@ -54,13 +57,13 @@ def _report(path: str, data: bytes, demand: Demand) -> Report:
 
 
 def report_on(source: Source, demand: Demand) -> Report:
-    """All that was found in a source."""
+    """Lint a source."""
     views = views_of(source, demand)
     return report_of(views) if views else Report(skipped=(source.path,) if _is_skipped(source, demand) else ())
 
 
 def guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
-    """The report on a file; if making fixes or preparing runs fails internally, it is linted without them."""
+    """Lint a file with `work`; if making fixes or preparing runs fails internally, lint it without them."""
     done = attempt(path, lambda: work(demand))
     if not isinstance(done, Failure):
         return done
@@ -71,21 +74,21 @@ def guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Repo
 
 
 def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
-    """What the work on one file gives, or what went wrong in it."""
+    """Return what `work` returns, or a Failure if it raises."""
     try:
         return work()
     except BadSourceError as bad:
         return Failure(path, bad.line, bad.message)
     except (RecursionError, MemoryError):
         return Failure(path, None, "nested too deeply to be analysed", internal=True)
-    except Exception as error:  # noqa: BLE001 - the one place: a bug of ours must not cost the other files
+    except Exception as error:  # noqa: BLE001 - the one place: a bug in normlint must not stop the other files
         return Failure(path, None, f"internal error: {type(error).__name__}: {error}", internal=True)
 
 
 def views_of(source: Source, demand: Demand) -> list[View]:
-    """The analysed units of a file; BadSourceError where findings would be reported in a text that isn't Python."""
+    """Analyse the units of a file; BadSourceError where findings would be reported in a text that isn't Python."""
     if source.kind != NOTEBOOK and not marks.may_concern(source.text):
-        return []  # nothing is imported for it
+        return []  # before the slow imports
     from normlint.text.read import units_of
 
     units = units_of(source)
@@ -98,7 +101,7 @@ def views_of(source: Source, demand: Demand) -> list[View]:
         first, around = _with_borrowed(unit, path, demand, MOST_NORMS - norms_to_fix(views))
         analysis, asked = _with_calls(first, unit, path, demand)
         known = tuple(sorted({*around, *asked}))
-        views.append(View(source, unit, demand, analysis, _silent(unit, analysis, demand), before, number, known))
+        views.append(View(source, unit, demand, analysis, _suppressions(unit, analysis, demand), before, number, known))
         before += len(analysis.norms)
     return views
 
@@ -110,19 +113,19 @@ def _is_skipped(source: Source, demand: Demand) -> bool:
 
 
 def report_of(views: Sequence[View]) -> Report:
-    """All that was found in a file."""
+    """Return the report on a file's analysed units."""
     norms = tuple(norm for view in views for norm in view.norms())
     unread = tuple(one for view in views for one in view.unread())
     return Report(findings_of(views), norms, unread=unread, asked=tuple(one for view in views for one in view.asked))
 
 
 def findings_of(views: Sequence[View]) -> tuple[Diagnostic, ...]:
-    """The findings of a file without duplicates."""
+    """Return the findings of a file without duplicates."""
     return tuple(dict.fromkeys(diagnostic for view in views for _, diagnostic in view.found()))
 
 
 def _with_borrowed(unit: Unit, path: str, demand: Demand, most: int) -> tuple[Analysis | LightAnalysis, Asked]:
-    """The analysis of a unit with the definitions that its norms import, and the other files that it depends on."""
+    """Analyse a unit with the definitions that its norms import; return also the other files it depends on."""
     if not path or not taking.may_take(unit.text):
         return _analysed(unit, demand, most), ()
     from normlint.norm.borrowed import borrowed
@@ -133,7 +136,7 @@ def _with_borrowed(unit: Unit, path: str, demand: Demand, most: int) -> tuple[An
         return _analysed(unit, demand, most), whole.asked
     try:
         found = _analysed(replace(unit, text=whole.text), demand, most, own=len(unit.text))
-    except BadSourceError:  # which the text alone tells better
+    except BadSourceError:  # the error should be about the unit's own text
         return _analysed(unit, demand, most), whole.asked
     return own_part(found, unit.text), whole.asked
 
@@ -141,7 +144,7 @@ def _with_borrowed(unit: Unit, path: str, demand: Demand, most: int) -> tuple[An
 def _with_calls(
     analysis: Analysis | LightAnalysis, unit: Unit, path: str, demand: Demand
 ) -> tuple[Analysis | LightAnalysis, Asked]:
-    """The analysis with the findings at calls that make or use norms added, and the other files that it depends on."""
+    """Add the findings at calls that make or use norms; return also the other files the analysis depends on."""
     if not making.may_make(unit.text):
         return analysis, ()
     from normlint.rules.callers import called
@@ -158,11 +161,11 @@ def _with_calls(
 
 
 def norms_to_fix(views: Iterable[View]) -> int:
-    """How many norms of a file have findings whose rules offer fixes."""
-    return sum(len(_to_fix(view.analysis, view.demand)) for view in views)
+    """Count the norms that have findings whose rules offer fixes."""
+    return sum(len(_fixable_norms(view.analysis, view.demand)) for view in views)
 
 
-def _to_fix(analysis: Analysis | LightAnalysis, demand: Demand) -> set[int]:
+def _fixable_norms(analysis: Analysis | LightAnalysis, demand: Demand) -> set[int]:
     return {number for one in _fixable(analysis, demand) for number in one.norms}
 
 
@@ -171,9 +174,9 @@ def _fixable(analysis: Analysis | LightAnalysis, demand: Demand) -> Iterator[Fin
 
 
 def _analysed(unit: Unit, demand: Demand, most: int, own: int | None = None) -> Analysis | LightAnalysis:
-    """All of it only where it is asked for: to fix a finding, and of no more than so many norms.
+    """Analyse a unit: quickly and without fixes where nothing is to be fixed or more than `most` norms would be.
 
-    `own`: where in the unit's text what it borrows begins.
+    `own`: the length of the unit's own text, after which the definitions that it imports follow.
     """
     from normlint import rules
 
@@ -183,8 +186,8 @@ def _analysed(unit: Unit, demand: Demand, most: int, own: int | None = None) -> 
     if light is not None and not any(map(demand.takes, light.findings)):
         return light
     if not unit.snippet:
-        check_syntax(unit.text)  # of a text that isn't Python nothing is said but that
-    if light is not None and not (any(_fixable(light, demand)) and len(_to_fix(light, demand)) <= most):
+        check_syntax(unit.text)  # a syntax error is the only thing reported in a text that isn't Python
+    if light is not None and not (any(_fixable(light, demand)) and len(_fixable_norms(light, demand)) <= most):
         return light
     try:
         if not demand.fixes:
@@ -199,7 +202,7 @@ def _analysed(unit: Unit, demand: Demand, most: int, own: int | None = None) -> 
 
 
 def _light(unit: Unit, *, whole: bool, own: int | None) -> LightAnalysis | None:
-    """The quick analysis of a unit, without fixes; None if a block of it doesn't parse."""
+    """Analyse a unit quickly, without fixes; None if a block of it doesn't parse."""
     from normlint.rules.blocks import analyse_blocks
 
     try:
@@ -208,7 +211,7 @@ def _light(unit: Unit, *, whole: bool, own: int | None) -> LightAnalysis | None:
         return None
 
 
-def _silent(unit: Unit, analysis: Analysis | LightAnalysis, demand: Demand) -> Suppressions:
+def _suppressions(unit: Unit, analysis: Analysis | LightAnalysis, demand: Demand) -> Suppressions:
     from normlint.text.suppress import Suppressions, suppressions
 
     speaks = any(map(demand.takes, analysis.findings)) or (demand.prepare is not None and bool(analysis.norms))
@@ -217,7 +220,7 @@ def _silent(unit: Unit, analysis: Analysis | LightAnalysis, demand: Demand) -> S
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One unit of a file, seen from outside: `before` norms have been listed in the units above it."""
+    """One analysed unit of a file; the units before it hold `before` norms."""
 
     source: Source
     unit: Unit
@@ -229,14 +232,14 @@ class View:
     asked: Asked = ()
 
     def found(self) -> Iterator[tuple[Finding, Diagnostic]]:
-        """The findings that are selected and not suppressed, in text order; each in the unit and in the file."""
+        """Yield the selected, unsuppressed findings in text order, each as placed in the unit and in the file."""
         for finding in sorted(self.analysis.findings, key=lambda one: (one.span, one.code)):
-            if self.demand.takes(finding) and self._speaks(finding.code, finding.span):
+            if self.demand.takes(finding) and self._is_reported(finding.code, finding.span):
                 yield finding, self._diagnostic(finding)
 
     def norms(self) -> Iterator[ListedNorm]:
-        """The recognised norms of the unit, as placed in the file."""
-        own = {number for one in self.analysis.findings if self._blames(one) for number in one.norms}
+        """Yield the recognised norms of the unit, as placed in the file."""
+        own = {number for one in self.analysis.findings if self._is_about_mistake(one) for number in one.norms}
         blamed = own | self.analysis.blamed
         norms: tuple[Norm | LightNorm, ...] = self.analysis.norms
         for number, norm in enumerate(norms):
@@ -247,20 +250,20 @@ class View:
             yield ListedNorm(self.source.path, place, *details, sentence=norm.sentence)
 
     def unread(self) -> Iterator[Unread]:
-        """The functions and classes that are too large to be analysed."""
+        """Yield the functions and classes that are too large to be analysed."""
         for name, span in self.analysis.unread:
             yield Unread(self.source.path, self.source.place(*self.unit.origin(span.start)), name)
 
-    def _speaks(self, code: str, span: Span) -> bool:
+    def _is_reported(self, code: str, span: Span) -> bool:
         from normlint.text.suppress import unit_line
 
         return self.demand.chooses(code) and not self.silent.silences(code, unit_line(self.unit.text, span.start))
 
-    def _blames(self, finding: Finding) -> bool:
+    def _is_about_mistake(self, finding: Finding) -> bool:
         return not finding.code.startswith(STYLE) and self.demand.selection.knows(finding.code)
 
     def _pending(self, norm: Norm | LightNorm, number: int, *, explained: bool) -> Pending | None:
-        """What is needed to run a norm; None for a helper, which is run as part of its callers."""
+        """Return what is needed to run a norm; None for a helper, which is run as part of its callers."""
         if self.demand.prepare is None or norm.helper:
             return None
         from normlint.norm.norm import Norm
@@ -273,7 +276,7 @@ class View:
         runs = (
             c for c in sorted(RULES) if RULES[c].check_run and at_least(RULES[c].severity, self.demand.selection.least)
         )
-        wanted = tuple(c for c in runs if self._speaks(c, norm.span))
+        wanted = tuple(c for c in runs if self._is_reported(c, norm.span))
         return Pending(self.demand.prepare(self.source, self.unit, norm), spot, wanted, explained)
 
     def _diagnostic(self, finding: Finding) -> Diagnostic:
@@ -300,7 +303,7 @@ class View:
         )
 
     def _evidence(self, span: Span | None) -> str:
-        """`see line 12: self.g = …`; "" for nothing, or where it stands in another file."""
+        """Return `see line 12: self.g = …`; "" if there is no evidence, or it is in another file."""
         if span is None or not 0 <= span.start < span.end <= len(self.unit.text):
             return ""
         start, _ = self.source.places(self.unit, span)

@@ -1,4 +1,4 @@
-"""From edits of a unit to edits of its file: cells, prefixes of a page's lines, line ends, line lengths."""
+"""Turn edits of a unit into edits of its file, with the file's cells, line prefixes, line ends and line lengths."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True)
 class HomeEdit:
-    """An edit of the source's text, or of the code of one of its cells."""
+    """An edit of the source's text or of the code of one of its cells."""
 
     cell: int | None
     edit: Edit
 
 
 def with_line_ends(text: str, edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """The edits with the line ends of the lines they are made in."""
-    return tuple(replace(edit, text=_ended_as(text, edit)) for edit in edits)
+    """Return the edits with the line ends of the lines they are made in."""
+    return tuple(replace(edit, text=_with_line_ends_of(text, edit)) for edit in edits)
 
 
 def fitted(source: Source, text: str, edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """The edits as they are written: with the line ends of their lines, and no line longer than the project has it."""
+    """Return the edits with the line ends of their lines and long lines broken at the project's line length."""
     ended = with_line_ends(text, edits)
     most = width(source.path)
-    return ended if most is None else tuple(_within(text, ended, most))
+    return ended if most is None else tuple(_broken_lines(text, ended, most))
 
 
-def _within(text: str, edits: Iterable[Edit], most: int) -> Iterator[Edit]:
+def _broken_lines(text: str, edits: Iterable[Edit], most: int) -> Iterator[Edit]:
     starts = (*line_starts(text), len(text))
     for first, last, some in _regions(starts, edits):
         start = starts[first]
@@ -57,14 +57,14 @@ def _within(text: str, edits: Iterable[Edit], most: int) -> Iterator[Edit]:
 
 
 def home_edits(source: Source, unit: Unit, edits: Iterable[Edit]) -> tuple[HomeEdit, ...] | None:
-    """The edits where they are made; None where one can't be: across cells, or in what isn't the user's Python."""
+    """Return the edits in the file; None if one would span cells or change text that isn't the user's Python."""
     placed = [_placed(source, unit, edit) for edit in edits]
     found = tuple(one for one in placed if one is not None)
     return found if len(found) == len(placed) else None
 
 
 def edited(source: Source, edits: Iterable[HomeEdit]) -> Source:
-    """The source with the edits made; ValueError where they overlap."""
+    """Return the source with the edits made; ValueError if they overlap."""
     by_cell: dict[int | None, list[Edit]] = defaultdict(list)
     for one in edits:
         by_cell[one.cell].append(one.edit)
@@ -77,7 +77,7 @@ def edited(source: Source, edits: Iterable[HomeEdit]) -> Source:
 
 
 def placed_fix(source: Source, unit: Unit, fix: Fix, demand: Demand) -> PlacedFix | None:
-    """A unit's fix as the file's; None if it can't be made there."""
+    """Return a unit's fix as a fix of its file; None if it can't be made there."""
     edits = fitted(source, unit.text, fix.edits)
     homes = home_edits(source, unit, edits)
     if homes is None:
@@ -85,17 +85,17 @@ def placed_fix(source: Source, unit: Unit, fix: Fix, demand: Demand) -> PlacedFi
     trusted = fix.applicability
     if trusted is Applicability.SAFE and loses_comment(unit.text, edits):
         trusted = Applicability.UNSAFE
-    placed = tuple(map(partial(_shown, source), homes))
+    placed = tuple(map(partial(_placed_edit, source), homes))
     return PlacedFix(trusted, fix.message, placed, tuple(_hunks(source, homes)), demand.makes(trusted))
 
 
-def _shown(source: Source, one: HomeEdit) -> PlacedEdit:
+def _placed_edit(source: Source, one: HomeEdit) -> PlacedEdit:
     start, end = one.edit.span
     return PlacedEdit(source.place(one.cell, start), source.place(one.cell, end), one.edit.text)
 
 
 def _hunks(source: Source, edits: Iterable[HomeEdit]) -> Iterator[Hunk]:
-    """The changed lines before and after the edits; edits in neighbouring lines share a hunk."""
+    """Yield the changed lines before and after the edits; edits that share a line share a hunk."""
     by_cell: dict[int | None, list[Edit]] = defaultdict(list)
     for one in edits:
         by_cell[one.cell].append(one.edit)
@@ -105,14 +105,14 @@ def _hunks(source: Source, edits: Iterable[HomeEdit]) -> Iterator[Hunk]:
         for first, last, some in _regions(starts, own):
             region = home[starts[first] : starts[last + 1]]
             moved = [replace(edit, span=edit.span.shift(-starts[first])) for edit in some]
-            before, old, new = _differing(split_lines(region), split_lines(apply(region, moved)))
+            before, old, new = _changed_lines(split_lines(region), split_lines(apply(region, moved)))
             at = first + before  # counted from 0
             above = home[starts[at - 1] : starts[at]] if at and not old else ""
-            yield Hunk(cell, at + 1, _bare(old), _bare(new), above.rstrip("\r\n"))
+            yield Hunk(cell, at + 1, _without_line_ends(old), _without_line_ends(new), above.rstrip("\r\n"))
 
 
 def _regions(starts: Sequence[int], edits: Iterable[Edit]) -> list[tuple[int, int, list[Edit]]]:
-    """Edits by the lines they touch, from the first to the last one, counted from 0."""
+    """Group edits that share a line; return the first and last line of each group, counted from 0, and its edits."""
     regions: list[tuple[int, int, list[Edit]]] = []
     most = len(starts) - 2
     for edit in checked(edits):
@@ -124,8 +124,8 @@ def _regions(starts: Sequence[int], edits: Iterable[Edit]) -> list[tuple[int, in
     return regions
 
 
-def _differing(old: list[str], new: list[str]) -> tuple[int, list[str], list[str]]:
-    """How many lines are the same at the start, and what lies between these and the same lines at the end."""
+def _changed_lines(old: list[str], new: list[str]) -> tuple[int, list[str], list[str]]:
+    """Return how many lines are equal at the start, and the lines between these and the equal lines at the end."""
     before, shorter = 0, min(len(old), len(new))
     while before < shorter and old[before] == new[before]:
         before += 1
@@ -135,7 +135,7 @@ def _differing(old: list[str], new: list[str]) -> tuple[int, list[str], list[str
     return before, old[before : len(old) - after], new[before : len(new) - after]
 
 
-def _bare(lines: Sequence[str]) -> tuple[str, ...]:
+def _without_line_ends(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(line.rstrip("\r\n") for line in lines)
 
 
@@ -153,14 +153,14 @@ def _placed(source: Source, unit: Unit, edit: Edit) -> HomeEdit | None:
         margin = _line_start(source, first)
         whole = first == margin + len(prefix) and (not text or end == len(unit.text))
         if whole:
-            first = margin  # whole lines go, with their prefixes
-        elif first != margin and end < len(unit.text):  # a blank line has no prefix that would stay
-            last = unit.origin(end)[1]  # the prefix of the line that moves up goes with the line end
+            first = margin  # whole lines are removed with their prefixes
+        elif first != margin and end < len(unit.text):  # a blank line has no prefix to keep
+            last = unit.origin(end)[1]  # the line that moves up loses its prefix
     return HomeEdit(cell, Edit(Span(first, last), text))
 
 
 def _in_cell(source: Source, unit: Unit, edit: Edit) -> HomeEdit | None:
-    """The edit in its cell; None where it spans cells or the unit's text isn't the cell's (blanked magics)."""
+    """Return the edit in its cell; None if it spans cells or the unit's text isn't the cell's (blanked magics)."""
     start, end = edit.span
     cell, first = unit.origin(start)
     if end > start and unit.origin(end - 1)[0] != cell:
@@ -173,7 +173,7 @@ def _in_cell(source: Source, unit: Unit, edit: Edit) -> HomeEdit | None:
 
 
 def _without_last_line_end(text: str, edit: Edit) -> Edit:
-    """The edit without the line end that it would remove and write again at its end."""
+    """Return the edit without a line end that it would remove and write again at its end."""
     start, end = edit.span
     found = list(_LINE_END.finditer(text, start, end))
     if found and found[-1].end() == end and edit.text.endswith(found[-1][0]):
@@ -182,7 +182,7 @@ def _without_last_line_end(text: str, edit: Edit) -> Edit:
 
 
 def _prefix(source: Source, unit: Unit, offset: int) -> str:
-    """What stands on the page in front of the unit's line: an indent, the marks of quotes."""
+    """Return what precedes the unit's line in the file, such as an indent or the `>` of a Markdown quote."""
     at = bisect_right(unit.segments, offset, key=lambda segment: segment.start) - 1
     origin = unit.segments[max(at, 0)].origin
     return source.text[_line_start(source, origin) : origin]
@@ -193,8 +193,8 @@ def _line_start(source: Source, offset: int) -> int:
     return starts[bisect_right(starts, offset) - 1]
 
 
-def _ended_as(text: str, edit: Edit) -> str:
-    """A bare line feed becomes what ends the line of the edit, or the first line if that one has no end."""
+def _with_line_ends_of(text: str, edit: Edit) -> str:
+    """Return the edit's text with line feeds replaced by the line end of the edited line, or else of the first line."""
     found = _LINE_END.search(text, edit.span.start) or _LINE_END.search(text)
     if found is None or found[0] == "\n" or "\n" not in edit.text:
         return edit.text
@@ -206,40 +206,40 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_USUAL: Final = 88  # ruff's and black's own
+_DEFAULT_LENGTH: Final = 88  # the default of ruff and black
 _INI: Final = ((".flake8", "flake8"), ("setup.cfg", "flake8"), ("tox.ini", "flake8"))
-_BROKEN: Final = (ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign)
+_BREAKABLE: Final = (ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign)
 
 
 def width(path: str) -> int | None:
-    """The line length that ruff, black, flake8 or the editor is configured with; None where none is."""
+    """Return the line length configured for ruff, black, flake8 or the editor; None if there is none."""
     return _width(os.path.dirname(os.path.abspath(path)))
 
 
 @lru_cache(maxsize=256)
 def _width(folder: str) -> int | None:
-    """The configured line length for files in a folder, from there or from a folder above in the same repository."""
-    found = next((n for n in _configured(folder) if isinstance(n, int) and n > 0), None)
+    """Return the line length configured in a folder or in one above it in the same repository."""
+    found = next((n for n in _configured_lengths(folder) if isinstance(n, int) and n > 0), None)
     above = os.path.dirname(folder)
     if found is not None or above == folder or os.path.exists(os.path.join(folder, ".git")):
         return found
     return _width(above)
 
 
-def _configured(folder: str) -> Iterable[Any]:
-    """What each configuration in a directory says."""
+def _configured_lengths(folder: str) -> Iterable[Any]:
+    """Yield the line length in each configuration file of a directory; it may be missing or of a wrong type."""
     for name in ("ruff.toml", ".ruff.toml"):
-        if (table := _toml(os.path.join(folder, name))) is not None:
-            yield table.get("line-length", _USUAL)
-    tool = (_toml(os.path.join(folder, "pyproject.toml")) or {}).get("tool")
+        if (table := _read_toml(os.path.join(folder, name))) is not None:
+            yield table.get("line-length", _DEFAULT_LENGTH)
+    tool = (_read_toml(os.path.join(folder, "pyproject.toml")) or {}).get("tool")
     tables = [tool.get(one) for one in ("ruff", "black")] if isinstance(tool, dict) else []
-    yield from (table.get("line-length", _USUAL) for table in tables if isinstance(table, dict))
+    yield from (table.get("line-length", _DEFAULT_LENGTH) for table in tables if isinstance(table, dict))
     for name, section in _INI:
-        yield _number(os.path.join(folder, name), (section,), "max-line-length")
-    yield _number(os.path.join(folder, ".editorconfig"), ("*.py", "*.{py,pyi}", "*"), "max_line_length")
+        yield _ini_number(os.path.join(folder, name), (section,), "max-line-length")
+    yield _ini_number(os.path.join(folder, ".editorconfig"), ("*.py", "*.{py,pyi}", "*"), "max_line_length")
 
 
-def _toml(path: str) -> dict[str, Any] | None:
+def _read_toml(path: str) -> dict[str, Any] | None:
     try:
         with open(path, "rb") as opened:
             table: dict[str, Any] = tomllib.load(opened)
@@ -248,7 +248,7 @@ def _toml(path: str) -> dict[str, Any] | None:
         return None
 
 
-def _number(path: str, sections: Iterable[str], key: str) -> int | None:
+def _ini_number(path: str, sections: Iterable[str], key: str) -> int | None:
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         with open(path, encoding="utf-8") as opened:
@@ -260,20 +260,22 @@ def _number(path: str, sections: Iterable[str], key: str) -> int | None:
 
 
 def broken(before: str, after: str, most: int) -> str:
-    """The lines `after` a fix, those that are new and too long broken after an opening parenthesis or before operators.
+    """Break the new lines that are longer than `most` after an opening parenthesis or before operators.
 
-    Where that isn't natural they stay: in brackets that are open already, before a comment.
+    A line stays as it is inside open brackets, with a comment, or if the text before the fix has a longer line.
     """
     old = before.splitlines()
     if any(len(line) > most for line in old):
-        return after  # nobody minds here
+        return after  # the file doesn't keep to the limit
     step = "\t" if re.search(r"^\t", after, re.MULTILINE) else "    "
     lines = after.splitlines(keepends=True)
-    return "".join(line if len(line.rstrip()) <= most or line in old else _parted(line, most, step) for line in lines)
+    return "".join(
+        line if len(line.rstrip()) <= most or line in old else _break_line(line, most, step) for line in lines
+    )
 
 
-def _parted(line: str, most: int, step: str) -> str:
-    """A line that is too long broken into several; unchanged where no break fits."""
+def _break_line(line: str, most: int, step: str) -> str:
+    """Break a line that is too long into several; return it unchanged if no break fits."""
     text = line.strip()
     margin, end = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
     stmt = _statement(text)
@@ -290,15 +292,15 @@ def _parted(line: str, most: int, step: str) -> str:
 
 
 def _brackets(value: ast.expr, text: str) -> Iterator[tuple[str, list[str], str]]:
-    """What stands before, in and behind brackets of the expression: those of a call, or those that a call is made on.
+    """Yield the text before, inside and after the brackets of a call, or of the expression that a call is made on.
 
-    What is in them comes as one part and then as several. A chain of calls is better held together.
+    The inside is yielded as one part and then as several. A chain of calls isn't broken.
     """
     node = value
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_plain(node):
         node = node.func.value
     start, end = node.col_offset, node.end_col_offset or 0
-    if isinstance(node, ast.Call) and not any(isinstance(n, ast.Call | ast.GeneratorExp) for n in _head(node)):
+    if isinstance(node, ast.Call) and not any(isinstance(n, ast.Call | ast.GeneratorExp) for n in _call_nodes(node)):
         start, end = text.index("(", node.func.end_col_offset) + 1, end - 1
         parts = _arguments(node, text, start, end)
     elif node is not value and text[start - 1 : start] == "(" and text[end : end + 1] == ")":
@@ -310,13 +312,13 @@ def _brackets(value: ast.expr, text: str) -> Iterator[tuple[str, list[str], str]
     )
 
 
-def _head(call: ast.Call) -> list[ast.AST]:
-    """What is called, and the arguments."""
+def _call_nodes(call: ast.Call) -> list[ast.AST]:
+    """Return the nodes of the called function and the positional arguments."""
     return [*ast.walk(call.func), *call.args]
 
 
 def _arguments(call: ast.Call, text: str, start: int, end: int) -> list[str]:
-    """The arguments of the call, each with a comma."""
+    """Return the text of each argument of the call, with a comma."""
     last = sorted(one.end_col_offset or 0 for one in (*call.args, *(k.value for k in call.keywords)))
     cuts = [text.index(",", at) for at in last[:-1]]
     bounds = zip((start, *(cut + 1 for cut in cuts)), (*cuts, end), strict=True)
@@ -324,21 +326,21 @@ def _arguments(call: ast.Call, text: str, start: int, end: int) -> list[str]:
 
 
 def _is_plain(call: ast.Call) -> bool:
-    """Are the arguments only names and attributes, too short to get a line of their own?"""
+    """Return whether the arguments are only names and attributes, too short for lines of their own."""
     return not call.keywords and all(isinstance(one, ast.Name | ast.Attribute) for one in call.args)
 
 
 def _statement(text: str) -> ast.stmt | None:
-    """An assignment or a return that is all of the text; its columns are those of the text."""
+    """Parse the text as one assignment or return; None if it is anything else."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return body[0] if len(body) == 1 and isinstance(body[0], _BROKEN) else None
+    return body[0] if len(body) == 1 and isinstance(body[0], _BREAKABLE) else None
 
 
 def _operands(value: ast.expr, text: str) -> list[str]:
-    """The operands of the outermost operators, each with the operator in front of it."""
+    """Return the text of the operands of the outermost operators, each with the operator in front of it."""
     cuts: list[int] = []
     node = value
     kinds = (ast.Mult, ast.Div) if isinstance(getattr(value, "op", None), ast.Mult | ast.Div) else (ast.Add, ast.Sub)

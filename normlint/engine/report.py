@@ -1,4 +1,4 @@
-"""What a run found, in places a person can go to: plain data, cheap to send between processes."""
+"""Define the results of a run, with places in files: plain data that is cheap to send between processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from normlint.text.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class PlacedEdit:
-    """Put `text` from `start` up to `end`."""
+    """Replace the text from `start` up to `end` with `text`."""
 
     start: Place
     end: Place
@@ -23,7 +23,7 @@ class PlacedEdit:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines from `line` on that others take the place of; there may be none of either. `above`: the line before."""
+    """Replace the `old` lines, from `line` on, with the `new` ones; either may be empty. `above`: the line before."""
 
     cell: int | None
     line: int
@@ -34,7 +34,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class PlacedFix:
-    """A fix as reports show it. `made`: `--fix` makes it, as far as it was asked for unsafe ones."""
+    """A fix as placed in the file. `made`: `--fix` makes it, given whether unsafe fixes are enabled."""
 
     applicability: Applicability
     message: str
@@ -45,10 +45,7 @@ class PlacedFix:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A finding in its file. `excerpt` is the source around it, from line `excerpt_start` on.
-
-    `line_text` is the finding's own line, stripped: what a baseline knows it by when lines have moved.
-    """
+    """A finding in its file. `excerpt` is the source around it, from line `excerpt_start` on."""
 
     code: str
     name: str
@@ -61,24 +58,25 @@ class Diagnostic:
     excerpt_start: int = 1
     fix: PlacedFix | None = None
     verdict: Verdict | None = None
-    norms: tuple[int, ...] = field(default=(), compare=False)  # the file's norms it was found in, by number
+    norms: tuple[int, ...] = field(default=(), compare=False)  # the numbers of the norms it was found in
     severity: str = ERROR
-    consequence: str = field(default="", compare=False)  # from the rule's page: what comes of it
+    consequence: str = field(default="", compare=False)  # what goes wrong because of it, from the rule
     evidence: str = field(default="", compare=False)  # another line that the message rests on, with its number
     reads: str = field(default="", compare=False)  # what the norm computes, in words
 
     @property
     def line_text(self) -> str:
-        """The line the finding starts in, without its indent."""
+        """Return the stripped line that the finding starts in, by which a baseline identifies it."""
         at = self.start.line - self.excerpt_start
         return self.excerpt[at].strip() if 0 <= at < len(self.excerpt) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A norm that is to be run: `job` is what the verifier asked for, `spot` a finding on it without code and message.
+    """A norm to run: `job` is the verifier's input, `spot` a finding on the norm without code and message.
 
-    `wanted`: the rules about runs that may report there. `explained`: reading found a mistake, reported or silenced.
+    `wanted`: the codes of the runtime rules that may report there. `explained`: static analysis found a mistake in
+    the norm, reported or suppressed.
     """
 
     job: Any
@@ -89,9 +87,9 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class ListedNorm:
-    """A recognised norm in its file, `number` counts them. `pending` None: it isn't to be run by itself.
+    """A recognised norm, the file's `number`-th. `pending` None: it isn't to be run by itself.
 
-    `sentence`: what `spine` says, in words.
+    `spine`: its operations in the order of the code; `sentence`: the same in words.
     """
 
     path: str
@@ -102,21 +100,21 @@ class ListedNorm:
     verdict: Verdict | None = None
     number: int = 0
     pending: Pending | None = field(default=None, compare=False)
-    unit: int = field(default=0, compare=False)  # which piece of Python of the file it stands in
-    # What its fixes make of it, where that was asked.
+    unit: int = field(default=0, compare=False)  # the number of the file's unit that it is in
+    # The verdict and sentence after its fixes, where these were asked for.
     fixed_verdict: Verdict | None = field(default=None, compare=False)
     fixed_sentence: str = field(default="", compare=False)
     sentence: str = ""
 
     @property
     def key(self) -> tuple[str, int]:
-        """Its path and number, which no other norm has."""
+        """Return its path and number, which identify it."""
         return self.path, self.number
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A function or class that is too large to be read, or partly so."""
+    """A function or class that is wholly or partly too large to be analysed."""
 
     path: str
     place: Place
@@ -125,7 +123,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A path that could not be linted, and why. `internal`: it is a mistake of normlint's own, or its limits."""
+    """A path that could not be linted, and why. `internal`: because of a bug or a limit of normlint."""
 
     path: str
     line: int | None
@@ -135,12 +133,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that was found, in the order of the paths and of each text.
+    """The results for one or more files, in the order of the paths and of each text.
 
-    `torch`: the version that norms were run with; None if they weren't to be run, empty if there was none to run.
-    `fixed`: the findings that were fixed, as they were; None if that was not asked for. `notes`: remarks on
-    a file that are no errors. `unlisted`: how many norms there are besides `norms`. `skipped`: the files that a comment
-    skips.
+    `torch`: the version that norms were run with; None if running wasn't asked for, "" if there was nothing to run.
+    `fixed`: the fixed findings, as they were before their fix; None if fixing wasn't asked for. `notes`: remarks
+    that are no errors. `unlisted`: how many norms there are besides `norms`. `skipped`: files skipped by a comment.
     """
 
     findings: tuple[Diagnostic, ...] = ()
@@ -152,21 +149,21 @@ class Report:
     unread: tuple[Unread, ...] = ()
     unlisted: int = 0
     skipped: tuple[str, ...] = ()
-    asked: tuple[tuple[str, str], ...] = ()  # other files that it hangs on, with the digests of what they held
+    asked: tuple[tuple[str, str], ...] = ()  # other files it depends on, with their digests
 
     @property
     def norm_count(self) -> int:
-        """How many norms were recognised."""
+        """Return how many norms were recognised."""
         return len(self.norms) + self.unlisted
 
 
 def any_at(findings: Iterable[Diagnostic], least: str) -> bool:
-    """Is one of the findings as grave as this?"""
+    """Return whether a finding has at least this severity."""
     return any(at_least(one.severity, least) for one in findings)
 
 
 def merged(reports: Iterable[Report]) -> Report:
-    """Several reports as one, in their order."""
+    """Return one report with the contents of several, in order."""
     every = tuple(reports)
     return Report(
         tuple(finding for report in every for finding in report.findings),

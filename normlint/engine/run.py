@@ -1,4 +1,4 @@
-"""Many files: with a cache what is known is not read; in this process, or in several if there is enough to do."""
+"""Check or fix many files, with the cache, in this process or, if there are enough files, in several."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ Work = Callable[[Arguments], Answer]
 
 
 def check_all(tasks: Sequence[Task], jobs: int | None = None) -> Iterator[Report]:
-    """A report for each task, in their order. `jobs`: how many processes; None: one a core if there is enough to do."""
+    """Yield a report for each task, in order. `jobs`: how many processes; None: one per core for many files."""
     for done in each(_check, tasks, jobs):
         yield Report(errors=(done,)) if isinstance(done, Failure) else done
 
 
 def fix_all(tasks: Sequence[FixTask], jobs: int | None = None) -> Iterator[Fixed | Failure]:
-    """One fixed file a task, in memory, in the order of the tasks."""
+    """Return an iterator over the file of each task fixed in memory, in order."""
     return each(_fix, tasks, jobs)
 
 
@@ -54,7 +54,7 @@ def _fix(task: FixTask) -> Fixed | Failure:
 
 
 def each(work: Work[Arguments, Answer], tasks: Sequence[Arguments], jobs: int | None) -> Iterator[Answer | Failure]:
-    """The answers in the order of the tasks; each task begins with its path. A Failure where a process died of it."""
+    """Return the answer to each task, in order, or a Failure if its process died; a task's first item is its path."""
     workers = jobs if jobs is not None else _cores() if len(tasks) > ENOUGH_TO_FORK else 1
     workers = min(workers, max(len(tasks), 1))
     if workers <= 1:
@@ -63,14 +63,14 @@ def each(work: Work[Arguments, Answer], tasks: Sequence[Arguments], jobs: int | 
 
 
 def _cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _in_processes(
     work: Work[Arguments, Answer], tasks: Sequence[Arguments], workers: int
 ) -> Iterator[Answer | Failure]:
-    """The answers from several processes. If a worker dies, its chunk is done file by file, the rest in a new pool."""
+    """Yield the answers of several processes. If one dies, its chunk is done file by file, the rest in a new pool."""
     from concurrent.futures.process import BrokenProcessPool
 
     size = min(_CHUNK, -(-len(tasks) // workers))
@@ -79,56 +79,56 @@ def _in_processes(
     while done < len(chunks):
         pool = _pool(workers)
         try:
-            for future in [pool.submit(_chunk, work, chunk) for chunk in chunks[done:]]:
+            for future in [pool.submit(_run_chunk, work, chunk) for chunk in chunks[done:]]:
                 yield from future.result()
                 done += 1
         except BrokenProcessPool:
-            yield from (_apart(work, task) for task in chunks[done])
+            yield from (_in_own_process(work, task) for task in chunks[done])
             done += 1
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _chunk(work: Work[Arguments, Answer], tasks: Sequence[Arguments]) -> list[Answer]:
+def _run_chunk(work: Work[Arguments, Answer], tasks: Sequence[Arguments]) -> list[Answer]:
     return [work(task) for task in tasks]
 
 
-def _apart(work: Work[Arguments, Answer], task: Arguments) -> Answer | Failure:
-    """The answer from a process of its own, so that a crash affects this file alone."""
+def _in_own_process(work: Work[Arguments, Answer], task: Arguments) -> Answer | Failure:
+    """Run one task in its own process, so that a crash affects this file alone."""
     from concurrent.futures.process import BrokenProcessPool
 
     with _pool(1) as pool:
         try:
-            return pool.submit(_chunk, work, [task]).result()[0]
+            return pool.submit(_run_chunk, work, [task]).result()[0]
         except BrokenProcessPool:
             return Failure(task[0], None, "the process that analysed it died")
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
-    """Processes that an interruption ends without a traceback."""
+    """Return a pool of processes that an interruption ends without a traceback."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     context = multiprocessing.get_context("fork" if can_fork() else "spawn")
-    return ProcessPoolExecutor(workers, context, _ends_at_interruption)
+    return ProcessPoolExecutor(workers, context, _end_at_interruption)
 
 
-def _ends_at_interruption() -> None:
+def _end_at_interruption() -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def can_fork() -> bool:
-    """Forking is safe where it exists, and no other thread may hold a lock (macOS has its own in its frameworks)."""
+    """Return whether forking is safe: it isn't with other threads, nor on macOS, whose frameworks start their own."""
     threads = sys.modules.get("threading")
     return hasattr(os, "fork") and sys.platform != "darwin" and (threads is None or threads.active_count() == 1)
 
 
 class Unknown(NamedTuple):
-    """A file that has to be read: `digest` is that of the content whose report is known, if there is one.
+    """A file that has to be read: `digest` is that of the content whose report is known, "" if there is none.
 
-    `others`: the files that the report hangs on, too.
+    `others`: the other files that the report depends on.
     """
 
     path: str
@@ -138,7 +138,7 @@ class Unknown(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What a file held when it was read; `report` None: what is known."""
+    """The report on a file, and its stamp and digest when it was read; `report` None: the known one still holds."""
 
     report: Report | None
     stamp: str = ""
@@ -147,7 +147,7 @@ class Checked(NamedTuple):
 
 
 def check_cached(tasks: Sequence[Task], cache: Cache, jobs: int | None = None, *, norms: bool) -> Iterator[Report]:
-    """A report on each task, in their order: from the cache, or else made anew on several cores and stored there."""
+    """Yield a report for each task, in order, from the cache; the missing ones are made and stored there."""
     keys = {id(demand): demand.key for _, demand in tasks}
     known: dict[str, Report] = {}
     unknown: list[Unknown] = []
@@ -163,7 +163,7 @@ def check_cached(tasks: Sequence[Task], cache: Cache, jobs: int | None = None, *
             yield known[path]
         else:
             one, answer = next(seen)
-            yield _taken(one, answer, keys[id(demand)], cache, norms=norms)
+            yield _report_on_unknown(one, answer, keys[id(demand)], cache, norms=norms)
     next(seen, None)
     cache.save()
 
@@ -174,15 +174,15 @@ def _restored(path: str, known: Known | None, *, norms: bool) -> Report | None:
     return restored(path, known, norms=norms) if known.findings or known.count else _NO_REPORT
 
 
-def _taken(one: Unknown, answer: Checked | Failure, key: str, cache: Cache, *, norms: bool) -> Report:
+def _report_on_unknown(one: Unknown, answer: Checked | Failure, key: str, cache: Cache, *, norms: bool) -> Report:
     if isinstance(answer, Failure):
         return Report(errors=(answer,))
     report = answer.report
     if report is None:
         report = _restored(one.path, cache.found(answer.digest, key), norms=norms)
-        if report is None:  # what was stored is no report
+        if report is None:  # the stored text is no valid report
             afresh = one._replace(digest="", others=())
-            return _taken(afresh, check_unknown(afresh), key, cache, norms=norms)
+            return _report_on_unknown(afresh, check_unknown(afresh), key, cache, norms=norms)
     elif answer.digest and answer.digest != CLEAN:
         cache.learn(answer.digest, key, stored(report))
     if answer.digest:
@@ -206,7 +206,9 @@ def check_unknown(one: Unknown) -> Checked:
         return Checked(report, stamp, "" if report.errors else digest_of(data))
     others = tuple(path for path, _ in report.asked)
     stamps = " ".join((stamp, _stamps(others)))
-    known = not report.errors and current(others) == report.asked  # as they were read, before the stamps
+    known = (
+        not report.errors and current(others) == report.asked
+    )  # unchanged from the analysis until the stamps were taken
     return Checked(report, stamps, digest_with(data, report.asked) if known else "", others)
 
 

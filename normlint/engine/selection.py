@@ -1,4 +1,4 @@
-"""What is wanted of a file: which rules, and how far their fixes are trusted. The longest prefix decides."""
+"""Select rules and fixes by code prefixes: the longest prefix that fits a code decides."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ ALL: Final = "ALL"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was asked for; `select` None means the rules that are on by default."""
+    """The selected rules; `select` None means those that are on by default."""
 
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
-    dtypes: tuple[str, ...] = DTYPES  # in which the project runs
+    dtypes: tuple[str, ...] = DTYPES  # that the project runs in
     least: str = WARNING  # the lowest severity that is reported
 
     def runs_in(self, dtypes: Sequence[str]) -> bool:
-        """Does the project run in one of them? An empty sequence stands for all."""
+        """Return whether the project runs in one of the dtypes; an empty sequence stands for all."""
         return not dtypes or not set(self.dtypes).isdisjoint(dtypes)
 
     def chooses(self, code: str) -> bool:
-        """Is the rule with this code asked for?"""
+        """Return whether the rule with this code is selected."""
         return self._asked(code) > _longest(self.ignore, code)
 
     def knows(self, code: str) -> bool:
-        """Whether the user has selected or ignored the rule by name, and so knows it."""
+        """Return whether the rule is in `select` or `extend_select` or is on by default, even if it is ignored."""
         return self._asked(code) >= 0
 
     def _asked(self, code: str) -> int:
@@ -49,11 +49,11 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What is wanted of a file: which codes, which not in this one, and whether comments may silence them.
+    """What to report in a file: the selected rules except `ignored`, and whether noqa comments suppress findings.
 
-    `fixes`: with the fixes of the findings. `unsafe`: the unsafe ones are made as well, where fixes are asked for.
-    `prepare`: makes of each norm what the verifier needs to run it. A function of a module, so that it can be sent.
-    `around`: may files that the file imports from be read?
+    `fixes`: whether findings have fixes. `unsafe`: whether `--fix` makes unsafe fixes as well. `prepare` returns the
+    verifier's job for a norm; it is a module-level function, so that it can be pickled. `around`: whether files that
+    the file imports from may be read.
     """
 
     selection: Selection = field(default_factory=Selection)
@@ -66,45 +66,45 @@ class Demand:
 
     @property
     def plain(self) -> Demand:
-        """The same without fixes and without preparing runs."""
+        """Return the demand without fixes and without jobs for the verifier."""
         return replace(self, fixes=False, prepare=None)
 
     @property
     def key(self) -> str:
-        """What decides about the findings and their fixes, for the cache; equal to `Settings.wanted`."""
+        """Return the cache key of the findings and fixes wanted, equal to that of `Settings.wanted`."""
         chosen = self.selection
         selection = (chosen.select, chosen.ignore, chosen.extend_select, chosen.dtypes, chosen.least)
         return demand_key(selection, self.ignored, unsafe=self.unsafe, noqa=self.noqa)
 
     def chooses(self, code: str) -> bool:
-        """Is a finding with this code to be reported?"""
+        """Return whether findings with this code are reported in this file."""
         return self.selection.chooses(code) and not matches(self.ignored, code)
 
     def shows(self, code: str) -> bool:
-        """Is what this rule finds grave enough to be reported?"""
+        """Return whether the rule is selected and severe enough to be reported."""
         from normlint.rules.registry import RULES
 
         return self.chooses(code) and at_least(RULES[code].severity, self.selection.least)
 
     def takes(self, finding: Finding) -> bool:
-        """Is the finding to be reported, unless a comment silences it?"""
+        """Return whether the finding is reported unless a comment suppresses it."""
         chosen = self.selection
         return (
             self.chooses(finding.code) and chosen.runs_in(finding.dtypes) and at_least(finding.severity, chosen.least)
         )
 
     def fixable(self, finding: Finding) -> bool:
-        """Is it to be reported, and does its rule offer fixes?"""
+        """Return whether the finding is reported and its rule offers fixes."""
         from normlint.rules.registry import RULES
 
         return self.takes(finding) and RULES[finding.code].fix is not None
 
     def makes(self, applicability: Applicability) -> bool:
-        """Is such a fix made, where fixes are asked for?"""
+        """Return whether `--fix` makes a fix of this applicability."""
         return applicability is Applicability.SAFE or (self.unsafe and applicability is Applicability.UNSAFE)
 
     def may_make(self, code: str) -> bool:
-        """Would the most trusted fixes of this rule be made when fixes are asked for?"""
+        """Return whether `--fix` makes the safest fixes of this rule."""
         from normlint.rules.registry import RULES
 
         best = RULES[code].fix
@@ -112,7 +112,7 @@ class Demand:
 
 
 def demand_of(settings: Settings, path: str, *, noqa: bool = True) -> Demand:
-    """What these settings want of the file at `path`."""
+    """Return what these settings select in the file at `path`."""
     selection = Selection(
         settings.select, settings.ignore, settings.extend_select, settings.dtypes, settings.min_severity
     )
@@ -120,7 +120,7 @@ def demand_of(settings: Settings, path: str, *, noqa: bool = True) -> Demand:
 
 
 def known_rules() -> dict[str, Rule]:
-    """All rules by their code, with the families that register them imported."""
+    """Return all rules by code, after importing the modules that register them."""
     import normlint.rules  # noqa: F401 - its families register their rules
     from normlint.rules.registry import RULES
 
@@ -128,12 +128,12 @@ def known_rules() -> dict[str, Rule]:
 
 
 def checked_codes(codes: Iterable[str], where: str) -> tuple[str, ...]:
-    """The codes, prefixes or names as codes and prefixes; ConfigError on one that fits no rule."""
+    """Return codes, prefixes or names as codes and prefixes; ConfigError for one that fits no rule."""
     return tuple(_checked(code.strip(), where) for code in codes if code.strip())
 
 
 def find_rule(text: str) -> Rule:
-    """The rule with this code or name."""
+    """Return the rule with this code or name; ConfigError if there is none."""
     rules = known_rules()
     for rule in rules.values():
         if text.upper() == rule.code or text.lower() == rule.name:
@@ -142,7 +142,7 @@ def find_rule(text: str) -> Rule:
 
 
 def matches(codes: Sequence[str], code: str) -> bool:
-    """Does the code begin with one of the prefixes, or is one of them ALL?"""
+    """Return whether the code begins with one of the prefixes, or one of them is ALL."""
     return _longest(codes, code) >= 0
 
 
@@ -159,7 +159,7 @@ def _checked(code: str, where: str) -> str:
 
 
 def _longest(prefixes: Iterable[str], code: str) -> int:
-    """The length of the longest prefix that fits the code, -1 if none does; ALL fits, and says least."""
+    """Return the length of the longest prefix that fits the code, 0 for ALL, -1 if none fits."""
     return max((0 if prefix == ALL else len(prefix) for prefix in prefixes if _fits(prefix, code)), default=-1)
 
 

@@ -1,4 +1,4 @@
-"""The settings that hold for a file. Imported at each start, so nothing slow to import belongs here."""
+"""Define the settings that apply to a file. Imported at each start, so nothing slow may be imported here."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ DEFAULT_EXCLUDE: Final = (
 
 
 OWN_FILES: Final = (".normlint.toml", "normlint.toml")
-CONFIG_FILES: Final = (*OWN_FILES, "pyproject.toml")  # in a directory the first one counts
+CONFIG_FILES: Final = (*OWN_FILES, "pyproject.toml")  # the first one in a directory is read
 
 
 class ConfigError(Exception):
-    """A wrong option or configuration; the message says what to do about it, in one line."""
+    """A wrong option or configuration; the message says in one line what to do about it."""
 
 
 class Settings:
-    """What holds for the files below `root`, the directory of the configuration. It doesn't change; see `but`."""
+    """The settings of the files below `root`, the directory of the configuration; immutable, see `but`."""
 
-    # No dataclass: importing that module alone takes longer than all the rest of a start.
+    # No dataclass: importing dataclasses takes longer than all the rest of a start.
     source: str | None = None
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
@@ -60,39 +60,39 @@ class Settings:
         raise AttributeError(f"settings don't change: {name}")
 
     def but(self, **values: Any) -> Settings:
-        """These settings with other values."""
+        """Return a copy of these settings with other values."""
         return Settings(**{**vars(self), **values})
 
     def over(self, **given: Any) -> Settings:
-        """These settings with what was given laid over them: None leaves a value as it is, `extend_…` adds to it."""
+        """Return a copy with the given values: None leaves a value as it is, `extend_…` adds to it."""
         values = {name: value for name, value in given.items() if value is not None}
         for name in ("extend_select", "extend_exclude"):
             values[name] = (*getattr(self, name), *values.get(name, ()))
         return self.but(**values)
 
     def shown(self) -> dict[str, Any]:
-        """The settings as a configuration file may hold them; the cache's directory only if one is given."""
+        """Return the settings that a configuration file may hold; the cache directory only if one is given."""
         hidden = ("source",) if self.cache_dir else ("source", "cache_dir")
         return {name: getattr(self, name) for name in Settings.__annotations__ if name not in hidden}
 
     def ignored(self, path: str) -> tuple[str, ...]:
-        """The codes that are to be ignored in the file at `path`."""
+        """Return the codes that are ignored in the file at `path`."""
         if not self.per_file_ignores:
             return ()
         fitting = (codes for pattern, codes in self.per_file_ignores if self.fits(path, (pattern,)))
         return tuple(code for codes in fitting for code in codes)
 
     def wanted(self, path: str) -> str:
-        """`Demand.key` of what these settings want, without the demand."""
+        """Return the key of the demand of these settings (`Demand.key`) without making the demand."""
         selection = (self.select, self.ignore, self.extend_select, self.dtypes, self.min_severity)
         return demand_key(selection, self.ignored(path), unsafe=self.unsafe_fixes)
 
     def excludes(self, path: str) -> bool:
-        """Does one of the exclude patterns fit this path itself (its parents are asked by themselves)?"""
+        """Return whether an exclude pattern fits this path itself; its parents are to be checked separately."""
         return self.fits(path, self.exclude) or self.fits(path, self.extend_exclude)
 
     def fits(self, path: str, patterns: tuple[str, ...]) -> bool:
-        """Does a pattern fit the path's last part, or the path from `root` on?"""
+        """Return whether a pattern fits the path's last part or the path relative to `root`."""
         name = os.path.basename(path)
         if name in patterns:
             return True
@@ -107,12 +107,12 @@ class Settings:
 
 
 def demand_key(selection: tuple[object, ...], ignored: tuple[str, ...], *, unsafe: bool, noqa: bool = True) -> str:
-    """What decides which findings a file has, and with which fixes, as one line of text."""
+    """Return as one line of text what decides which findings and fixes a file has."""
     return repr((selection, ignored, unsafe, noqa))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """` (did you mean select?)`; empty where nothing known is like it."""
+    """Return ` (did you mean select?)` with the known word most like this one; "" if none is."""
     from difflib import get_close_matches
 
     close = get_close_matches(word, list(known), 1, 0.6)
@@ -121,7 +121,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 @lru_cache(maxsize=256)
 def special_patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """The patterns that are more than the plain name of a file or directory."""
+    """Return the patterns that are more than the plain name of a file or directory."""
     return tuple(pattern for pattern in patterns if "/" in pattern or any(mark in pattern for mark in "*?["))
 
 
@@ -133,6 +133,6 @@ def _relative(path: str, root: str) -> str:
 
 
 def _spellings(pattern: str) -> tuple[str, ...]:
-    """The pattern for fnmatch: `**/` may stand for nothing, a directory for all below it."""
+    """Return the patterns to try with fnmatch: `**/` may stand for nothing, a directory for all below it."""
     plain = pattern.removeprefix("./").rstrip("/")
     return tuple({plain, plain.replace("**/", ""), plain.removesuffix("/**")})

@@ -1,4 +1,4 @@
-"""A report as two lines of text and back. What comes back is checked: it may have been written by anybody."""
+"""Convert reports to JSON text for the cache and back; what is read is checked, since anybody may have written it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from normlint.engine.report import Diagnostic, Hunk, ListedNorm, PlacedEdit, Pla
 from normlint.text.finding import SEVERITIES, Applicability
 from normlint.text.source import Place
 
-# What a value must be: str, bool, int (a small one from 0 on), Applicability, or one of the classes below. A list holds
-# what all values of a tuple must be, a tuple of `...` what a value must be that may be None, a set
-# which strings it may be.
+# The type of a value: str, bool, int (from 0 to _MOST), Applicability or one of the classes below. [shape] is a tuple
+# of values of that shape, (..., shape) is the shape or None, and a frozenset lists the allowed strings.
 Shape: TypeAlias = "type[Any] | list[Any] | tuple[Any, Any] | frozenset[str]"
 NUMBER_OR_NONE: Final = (..., int)
 SEVERITY: Final = frozenset(SEVERITIES)
@@ -35,13 +34,13 @@ _MOST: Final = 2**31
 
 
 def stored(report: Report) -> Known:
-    """The report as text for the cache, without its path; what is too large to be analysed is with the norms."""
+    """Return the report as text for the cache, without its path; unread definitions are stored with the norms."""
     count = SKIPPED if report.skipped else str(report.norm_count or "")
     return Known(_line(report.findings), _line((*report.norms, *report.unread)), count)
 
 
 def restored(path: str, known: Known, *, norms: bool = True) -> Report | None:
-    """The report on the file at `path`, its norms listed only if they are asked for; None if it isn't one."""
+    """Return the stored report as one on `path`, with norms if asked for; None if the text is no valid report."""
     try:
         findings = tuple(_made(Diagnostic, one, path=path) for one in _listed(_parsed(known.findings)))
         listed = _listed(_parsed(known.norms)) if norms else []
@@ -74,7 +73,7 @@ def _parsed(line: str) -> Any:
 
 
 def _values(value: Any) -> Any:
-    """The value as lists, strings and numbers."""
+    """Return the value as lists, strings and numbers."""
     if type(value) in FIELDS:
         return [_values(getattr(value, name)) for name in FIELDS[type(value)]]
     if isinstance(value, Applicability):
@@ -83,7 +82,7 @@ def _values(value: Any) -> Any:
 
 
 def _read(shape: Shape, given: Any) -> Any:
-    """The value that was stored; TypeError or ValueError if it isn't of this shape."""
+    """Return the stored value; KeyError, TypeError or ValueError if it isn't of this shape."""
     if isinstance(shape, tuple):
         return None if given is None else _read(shape[1], given)
     if isinstance(shape, list):
@@ -100,7 +99,7 @@ def _read(shape: Shape, given: Any) -> Any:
 
 
 def _made(kind: type[Any], given: Any, **more: str) -> Any:
-    """An object of this class from a list of the values of its fields."""
+    """Make an object of this class from a list of the values of its fields."""
     fields = FIELDS[kind]
     pairs = zip(fields.items(), _listed(given), strict=True)
     return kind(**more, **{name: _read(shape, value) for (name, shape), value in pairs})

@@ -1,4 +1,4 @@
-"""Writing a user's file: all of it or nothing, with its mode and owner, through its links; and `--add-noqa`."""
+"""Write a user's file atomically, keeping its mode, owner and links; and add noqa comments (`--add-noqa`)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from normlint.text.suppress import NOQA, line_ranges
 
 _PREFIX: Final = ".normlint-"
 _TEMPORARY: Final = re.compile(r"\.normlint-[a-z0-9_]{8}")  # as tempfile makes them
-_ABANDONED: Final = 3600  # seconds, in which no file is still being written
+_ABANDONED: Final = 3600  # seconds after which a temporary file is left over
 
 
 def write_atomically(path: str, data: bytes, known: bytes | None = None) -> None:
-    """Put `data` in the file at `path`; OSError leaves the old file as it was.
+    """Write `data` to the file at `path`; on OSError the old file is unchanged.
 
-    `known`: what was read from it; BadSourceError if it holds something else by now.
+    `known`: the bytes that were read from it; BadSourceError if it has been changed since.
     """
     real = os.path.realpath(path)
     _refuse_read_only(real)
@@ -53,7 +53,7 @@ def write_atomically(path: str, data: bytes, known: bytes | None = None) -> None
 
 
 def _sweep(directory: str) -> None:
-    """Delete temporary files that killed runs have left behind."""
+    """Delete temporary files that killed runs left behind."""
     with contextlib.suppress(OSError):
         for name in filter(_TEMPORARY.fullmatch, os.listdir(directory)):
             path = os.path.join(directory, name)
@@ -71,21 +71,21 @@ def _copy_owner(real: str, temporary: str) -> None:
 
 
 def _refuse_read_only(real: str) -> None:
-    """A file that nobody may write is not replaced, although its directory would let us."""
+    """Raise PermissionError for a read-only file, which could be replaced if its directory is writable."""
     with contextlib.suppress(FileNotFoundError):
         if not os.stat(real).st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(real, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), real)
 
 
 def _refuse_changed(real: str, known: bytes, data: bytes) -> None:
-    """Whether the file already holds this text: the same run may have written it through a link."""
+    """Raise BadSourceError if the file holds neither the known bytes nor the new ones (written through a link)."""
     with open(real, "rb") as file:
         if file.read() not in (known, data):
             raise BadSourceError("it was changed in the meantime; run again")
 
 
 def add_noqa(findings: Iterable[Diagnostic]) -> tuple[int, tuple[Failure, ...]]:
-    """Write the comments; how many lines got one, and the files that could not be written."""
+    """Write noqa comments for the findings; return how many lines got one, and the files that can't be written."""
     by_file: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for finding in findings:
         by_file[finding.path][finding.start.line].add(finding.code)
@@ -112,7 +112,7 @@ def _add_to_file(path: str, wanted: Mapping[int, set[str]]) -> int:
 
 
 def with_noqa(source: Source, wanted: Mapping[int, set[str]]) -> tuple[str, int]:
-    """The source's text with a comment for these codes by line, and how many comments there are."""
+    """Return the text with noqa comments for the wanted codes by line, and how many lines have one."""
     lines = split_lines(source.text)
     ranges = line_ranges(lines)
     by_last_line: dict[int, set[str]] = defaultdict(set)
@@ -124,7 +124,7 @@ def with_noqa(source: Source, wanted: Mapping[int, set[str]]) -> tuple[str, int]
 
 
 def _commented(line: str, codes: set[str]) -> str:
-    """An old comment that names codes is extended."""
+    """Return the line with a noqa comment for the codes, added to an existing one that names codes."""
     body = line.rstrip("\r\n")
     end = line[len(body) :]
     old = NOQA.search(body)

@@ -1,1 +1,1 @@
-"""Where people meet normlint: the command, flake8, and the formats of a report."""
+"""Provide the interfaces of normlint: the command, the flake8 plugin, the language server and the output formats."""

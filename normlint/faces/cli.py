@@ -1,4 +1,4 @@
-"""The command `normlint`."""
+"""Run the command `normlint`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None, started: Started | None = None) -> int:
-    """Run the command; the exit status. `started`: what `normlint.faces.entry` has found out for these arguments."""
+    """Run the command and return the exit status; `started`: what `normlint.faces.entry` has computed already."""
     prepare_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
     return ended(lambda: _run(translated(words), started))
@@ -60,13 +60,13 @@ def _run(words: list[str], started: Started | None) -> int:
         return _write(settings_text(configs.of_directory(here) if os.path.isdir(here) else configs.of(here)), options)
     if options.show_files:
         found = discovered(options.paths, configs)
-        status = _write(_as_it_is("".join(f"{path}\n" for path in found.paths)), options)
+        status = _write(_safe_for_terminal("".join(f"{path}\n" for path in found.paths)), options)
         return _print_errors(found.errors) or status
     return _lint(options, configs, started)
 
 
 def _configs(options: Namespace) -> Configs:
-    """Where settings come from; errors of the command line come before those of the file that it names."""
+    """Return the source of settings; errors of the command line are raised before those of the file it names."""
     adjust = adjuster(options)
     if options.config is not None and options.isolated:
         raise ConfigError("--config and --isolated cannot be combined")
@@ -76,10 +76,10 @@ def _configs(options: Namespace) -> Configs:
 
 
 def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
-    options.strict = not options.verify  # without `--verify`, a fix that can't be tried isn't made
+    options.strict = not options.verify  # without `--verify`, a fix that can't be run isn't made
     if options.verify is None and not options.report and configs.of_directory(os.getcwd()).verify:
-        options.verify = _configured()
-    accepted = _accepted(options.baseline)
+        options.verify = _configured_verify()
+    accepted = _read_baseline(options.baseline)
     if options.fix or options.diff:
         return _fix(options, configs, accepted)
     chosen = targets(options, configs, started.found if started else None)
@@ -97,18 +97,18 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
     if options.add_noqa:
         return _add_noqa(report) or trouble
     _warn_of_nothing(options, report, chosen)
-    _write(_shown(options, report, chosen.paths, configs), options)
+    _write(_report_text(options, report, chosen.paths, configs), options)
     return trouble or _status(options, not options.show_norms and _fails(report, configs))
 
 
 def _warn_of_nothing(options: Namespace, report: Report, chosen: Targets) -> None:
-    """A warning where nothing was looked at."""
+    """Print a warning if no norm was found in the searched directories."""
     if chosen.found is not None and not (options.quiet or report.errors):
         sys.stderr.write(nothing_seen(report.norm_count or len(report.findings), chosen.found, options.paths))
 
 
 def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> int:
-    """`--fix` and `--diff`. With `-`, the text goes to standard output and the report to standard error."""
+    """Run `--fix` or `--diff`. A diff or the fixed standard input goes to stdout, and the report to stderr."""
     from normlint.faces.fixing import fix_files
 
     chosen = targets(options, configs)
@@ -120,14 +120,14 @@ def _fix(options: Namespace, configs: Configs, accepted: Acceptance | None) -> i
     trouble = _print_errors(report.errors)
     _print_errors(report.notes)
     if text is not None:
-        _write(_as_it_is(text) if options.diff and isinstance(text, str) else text, options)
+        _write(_safe_for_terminal(text) if options.diff and isinstance(text, str) else text, options)
         display = _display(options, chosen.paths)
         would = (f"{line}\n" for line in closing(report, replace(display, colour=False), would=True))
-        output = "".join(would) if options.diff else _shown(options, report, chosen.paths, configs)
-        sys.stdout.flush()  # where the two streams meet, remarks come after the text that they are about
+        output = "".join(would) if options.diff else _report_text(options, report, chosen.paths, configs)
+        sys.stdout.flush()  # on a terminal, the report comes after the text that it is about
         sys.stderr.write(output)
     else:
-        _write(_shown(options, report, chosen.paths, configs), options)
+        _write(_report_text(options, report, chosen.paths, configs), options)
     changed = options.diff or options.exit_non_zero_on_fix
     left = not options.diff and _fails(report, configs)
     return trouble or _status(options, bool(changed and report.fixed) or left)
@@ -141,8 +141,8 @@ def _status(options: Namespace, found: bool) -> int:
     return FOUND if found and not options.exit_zero else CLEAN
 
 
-def _configured() -> str | None:
-    """How `verify = true` verifies: not at all where it can't, since a project is also linted without PyTorch."""
+def _configured_verify() -> str | None:
+    """Return how `verify = true` verifies: None without PyTorch, so that a project can be linted without it."""
     from importlib.util import find_spec
 
     if find_spec("torch"):
@@ -151,8 +151,8 @@ def _configured() -> str | None:
     return None
 
 
-def _accepted(file: str | None) -> Acceptance | None:
-    """What the baseline accepts; ConfigError for a bad one, before the work begins."""
+def _read_baseline(file: str | None) -> Acceptance | None:
+    """Read the baseline; ConfigError if it is invalid."""
     if file is None:
         return None
     from normlint.engine import baseline
@@ -161,7 +161,7 @@ def _accepted(file: str | None) -> Acceptance | None:
 
 
 def _cache(options: Namespace, chosen: Targets, configs: Configs, started: Started | None) -> Cache | None:
-    """Where verdicts or standard input are asked for there is none."""
+    """Return the cache; None if it is disabled, for verdicts and for standard input."""
     if options.no_cache or options.verify or chosen.data is not None:
         return None
     if started and started.cache:
@@ -175,7 +175,7 @@ def _checked(options: Namespace, chosen: Targets, cache: Cache | None, *, norms:
     if not options.verify:
         return _linted(options, chosen, cache, norms=norms)
     if options.report:
-        return _drawn(options, chosen)
+        return _linted_for_report(options, chosen)
     from normlint.faces.verifying import preparing, verifying
 
     execute = options.verify == IMPORT
@@ -184,8 +184,8 @@ def _checked(options: Namespace, chosen: Targets, cache: Cache | None, *, norms:
         return verifier.verified(_linted(options, prepared, None, norms=True))
 
 
-def _drawn(options: Namespace, chosen: Targets) -> Report:
-    """The same with what a page draws of each norm, and of what its fixes make of it."""
+def _linted_for_report(options: Namespace, chosen: Targets) -> Report:
+    """Lint and verify with the measurements that the HTML report draws, of each norm before and after its fixes."""
     from normlint.faces.verifying import drawing, verifying, with_repairs
 
     prepared = replace(chosen, tasks=tuple((path, drawing(demand)) for path, demand in chosen.tasks))
@@ -207,7 +207,7 @@ def _linted(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: 
 
 
 def _print_errors(errors: Sequence[Failure]) -> int:
-    """Say on standard error what could not be linted."""
+    """Print the errors to stderr; return the exit status."""
     for error in errors:
         path = in_one_line(error.path)
         where = path if error.line is None else f"{path}:{error.line}"
@@ -215,7 +215,7 @@ def _print_errors(errors: Sequence[Failure]) -> int:
     return TROUBLE if errors else CLEAN
 
 
-def _shown(options: Namespace, report: Report, paths: tuple[str, ...], configs: Configs) -> str:
+def _report_text(options: Namespace, report: Report, paths: tuple[str, ...], configs: Configs) -> str:
     output_format = configs.of_directory(os.getcwd()).output_format
     display = _display(options, paths)
     if options.silent:
@@ -236,13 +236,13 @@ def _shows_norms(options: Namespace, configs: Configs) -> bool:
     return bool(options.report) or options.show_norms or configs.of_directory(os.getcwd()).output_format == "json"
 
 
-def _as_it_is(text: str) -> str:
-    """What another program may read, but for a terminal, which control characters could take over."""
+def _safe_for_terminal(text: str) -> str:
+    """Return the text unchanged, but on a terminal with control characters made visible."""
     return harmless(text) if sys.stdout.isatty() else text
 
 
 def _write(text: str | bytes, options: Namespace) -> int:
-    """To the file that was asked for, else to standard output; bytes as they are."""
+    """Write to `--output-file` or else to stdout; return the exit status."""
     if not options.output_file:
         if isinstance(text, bytes):
             sys.stdout.flush()
@@ -291,7 +291,7 @@ def _add_noqa(report: Report) -> int:
 
 
 def norms_text(report: Report, display: Display) -> str:
-    """Each norm's place, kind and name, and below it the computation in the order of the code."""
+    """Return the output of `--show-norms`: each norm's place, kind and name, its sentence, spine and verdict."""
     style = Style(display.colour)
     lines = []
     for norm in report.norms:
@@ -311,7 +311,7 @@ def norms_text(report: Report, display: Display) -> str:
 
 
 def settings_text(settings: Settings) -> str:
-    """The settings as they would stand in a file, and the rules they choose."""
+    """Return the output of `--show-settings`: the settings as in a file, and the rules they select."""
     demand = demand_of(settings, "")
     lines = [f"# from {settings.source or 'no configuration file'}"]
     lines += [f"{name.replace('_', '-')} = {_toml(value)}" for name, value in settings.shown().items()]
@@ -320,7 +320,7 @@ def settings_text(settings: Settings) -> str:
 
 
 def statistics_text(report: Report, display: Display) -> str:
-    """How many findings of each rule, the most frequent first, and how many of them can be fixed."""
+    """Return the output of `--statistics`: the findings per rule, most frequent first, and how many are fixable."""
     by_code: dict[str, list[Diagnostic]] = {}
     for finding in report.findings:
         by_code.setdefault(finding.code, []).append(finding)
@@ -336,7 +336,7 @@ def _fixables(found: list[Diagnostic]) -> str:
 
 
 def _toml(value: object) -> str:
-    """TOML, as far as settings go: JSON, but for a table."""
+    """Return a settings value as TOML, which is JSON except for tables."""
     import json
 
     if value is None:

@@ -1,7 +1,7 @@
-"""The command's start. Most runs find nothing in files that can't hold a norm, or nothing new: they are answered here.
+"""Start the command, and answer runs on files that hold no norm or are in the cache, with few imports.
 
-All else is handed over to `normlint.faces.cli`, whose answers these are, with what is known by then. What is imported
-here is imported by each run, and is most of its time.
+All other runs are passed on to `normlint.faces.cli`, with what is known by then; the output is the same. Imports here
+are most of the time of a short run.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 _FLAGS: Final = ("--isolated", "--no-cache")
 _CACHE_DIR: Final = "--cache-dir="
-_FEW: Final = 8  # so many files are read before a manifest would be
-_SOME: Final = 64  # more are read by several processes
+_FEW: Final = 8  # for up to so many files the cache is not read first
+_SOME: Final = 64  # if more files must be read, several processes read them
 
 
 def command() -> int:
-    """The installed command, in a process of its own: garbage is collected less often than by default."""
+    """Run the installed command, with garbage collected less often than by default."""
     import gc
 
     gc.set_threshold(600_000, 50, 100)
@@ -51,19 +51,19 @@ def command() -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit status."""
+    """Run the command and return the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     asked = _simple_arguments(given)
     return _full(given) if asked is None else ended(lambda: _answer(given, *asked))
 
 
 def _simple_arguments(given: list[str]) -> tuple[list[str], str | None] | None:
-    """The paths, and the directory of the cache if one is named; None where there is more to be understood."""
+    """Return the paths and the named cache directory; None if there are arguments that only `cli` handles."""
     paths: list[str] = []
     directory = None
     first = given[0] if given else ""
     if first in COMMANDS[1:] or (first.isalpha() and (first == COMMANDS[0]) == os.path.exists(first)):
-        return None  # another subcommand, a word that is none, or one that is a path, too
+        return None  # another subcommand, an unknown word, or a subcommand that is also a path
     rest = iter(given[1:] if first == COMMANDS[0] else given)
     for one in rest:
         if one == _CACHE_DIR[:-1]:
@@ -126,7 +126,7 @@ def _full(given: list[str], started: Started | None = None) -> int:
 
 
 def _known(found: Found, configs: Configs, cache: Cache | None) -> list[tuple[str, Known]] | None:
-    """The files that hold norms, or are skipped; None if one has to be analysed, or too many to be read."""
+    """Return the known results of files with norms and of skipped files; None if a file has to be analysed."""
     known_paths = []
     read = 0
     for path, demand in _demands(found, configs):
@@ -151,7 +151,7 @@ def _demands(found: Found, configs: Configs) -> Iterator[tuple[str, str]]:
 
 
 def _holds_no_norm(path: str, cache: Cache | None) -> bool:
-    """Read the file: can't it hold a norm?"""
+    """Read the file and return whether it can't hold a norm; that is stored in the cache."""
     try:
         stamp = stamp_of(path) if cache is not None else ""
         data = read_bytes(path)

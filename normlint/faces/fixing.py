@@ -1,7 +1,7 @@
-"""`--fix` and `--diff`: files fixed in memory, accepted on numbers, and then written or shown.
+"""Run `--fix` and `--diff`: fix files in memory, check the fixed norms by running them, then write or show the result.
 
-Each norm that a fix touched is interpreted before and after, and must not lose by it. With `--verify` that is a part of
-what is asked for; without it, a plain `--fix` does it where torch is installed.
+Each norm that a fix touched is interpreted before and after, and its fixes are undone if it gets worse. That is done
+with `--verify`, and also without it where torch is installed, except with `--no-verify`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Result: TypeAlias = "Fixed | Failure"
 
 
 def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) -> tuple[Report, str | bytes | None]:
-    """What was fixed and what remains; and what goes to standard output in the report's place: a diff, a filter's text.
+    """Fix the files; return the report, and a diff or the fixed standard input to print instead of it, else None.
 
-    Files are written unless `--diff` only asks what would change.
+    Files are written except with `--diff`.
     """
     with _proving(options) as verifier:
         requests = [(path, _request(FixRequest(demand, accepted), verifier)) for path, demand in chosen.tasks]
-        results = _results(chosen, requests, options.jobs)
+        results = _fixed_results(chosen, requests, options.jobs)
         if verifier:
             results = iter(kept_on_numbers(list(results), dict(requests), verifier, all_run=options.strict))
         elif options.verify is None:
@@ -56,7 +56,7 @@ def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) 
         return (_without_runs(accepted, verifier.verified(report)) if verifier else report), text
 
 
-def _results(chosen: Targets, requests: list[tuple[str, FixRequest]], jobs: int | None) -> Iterator[Result]:
+def _fixed_results(chosen: Targets, requests: list[tuple[str, FixRequest]], jobs: int | None) -> Iterator[Result]:
     if chosen.data is not None:
         return (fix_file(path, request, chosen.data) for path, request in requests)
     return watched(fix_all(requests, jobs), len(requests), "Fixing")
@@ -79,7 +79,7 @@ def _proving(options: Namespace) -> AbstractContextManager[CachedVerifier | None
 
 
 def written(result: Result) -> Report:
-    """Write the file if it was changed. What can't be written becomes an error, and its findings remain."""
+    """Write the file if it was changed; if that fails, report the error and the findings before the fixes."""
     if isinstance(result, Failure):
         return Report(errors=(result,), fixed=())
     if not result.changed:
@@ -95,25 +95,25 @@ def written(result: Result) -> Report:
 
 
 def shown(result: Result) -> Report:
-    """The report on a file that is fixed in memory and not written."""
+    """Return the report on a file that is fixed in memory and not written."""
     if isinstance(result, Failure):
         return Report(errors=(result,), fixed=())
     return replace(result.report, fixed=result.fixed)
 
 
 def diffs(results: Iterable[Result]) -> str:
-    """What would change in each file."""
+    """Return the diffs of the changed files."""
     return "".join(diff(one.before, one.after) for one in results if isinstance(one, Fixed) and one.changed)
 
 
 def fixed_bytes(results: Sequence[Result], data: bytes) -> bytes:
-    """What a filter gives back: the text that was read, fixed as far as it could be."""
+    """Return the fixed standard input, or `data` if nothing was fixed."""
     changed = [one.after for one in results if isinstance(one, Fixed) and one.changed]
     return changed[0].encode(changed[0].text) if changed else data
 
 
 def _without_runs(accepted: Acceptance | None, report: Report) -> Report:
-    """The report without the findings from running that the baseline accepts; the others are left out already."""
+    """Return the report without the runtime findings that the baseline accepts; the others are left out already."""
     if accepted is None:
         return report
     from normlint.faces.render.verdicts import RUNTIME
@@ -129,9 +129,9 @@ def _unwritten(result: Fixed, why: str) -> Report:
 
 
 def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest]) -> list[Result]:
-    """The files with the fixes that a run on numbers accepts; as they are where torch isn't installed.
+    """Return the files with only the fixes that running the norms confirms; unchanged if torch isn't installed.
 
-    What can't be run is accepted only where unsafe fixes are asked for.
+    A fix of a norm that can't be run is kept only if unsafe fixes are enabled.
     """
     changed = {at: one for at, one in enumerate(results) if isinstance(one, Fixed) and one.changed}
     if not changed or find_spec("torch") is None:
@@ -146,7 +146,7 @@ def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest
 
 
 def _proving_touched(fixed: Fixed, request: FixRequest) -> FixRequest:
-    """The request with what makes the norms ready to be run that a fix has touched, and no others."""
+    """Return the request with jobs prepared only for the norms that a fix has touched."""
     from normlint.faces.verifying import proving
 
     names = {name for _, name in fixed.touched}
@@ -162,7 +162,7 @@ def _proving_touched(fixed: Fixed, request: FixRequest) -> FixRequest:
 
 
 def _unprepared(result: Result) -> Result:
-    """The result without what is needed to run its norms, since no verdicts were asked for."""
+    """Return the result without the jobs of its norms, since no verdicts were asked for."""
     if not isinstance(result, Fixed):
         return result
     reports = (result.report, result.unfixed)
@@ -173,10 +173,10 @@ def _unprepared(result: Result) -> Result:
 def kept_on_numbers(
     results: list[Result], requests: Mapping[str, FixRequest], verifier: CachedVerifier, *, all_run: bool = False
 ) -> list[Result]:
-    """The files with the fixes that passed when they were run; notes say why the others were put back.
+    """Return the files with only the fixes that didn't make a norm worse; notes say why the others were undone.
 
-    A norm whose fixes are put back is left out, and its file fixed anew, until nothing more is put back.
-    `all_run`: what can't be run is put back, unless unsafe fixes are asked for.
+    If a norm's fixes are undone, its file is fixed again without that norm, until no more are undone.
+    `all_run`: also undo fixes of norms that can't be run, unless unsafe fixes are enabled.
     """
     cases = {
         at: _Case(one, requests[one.before.path], all_run and not requests[one.before.path].demand.unsafe)
@@ -193,7 +193,7 @@ def kept_on_numbers(
 
 @dataclass(slots=True)
 class _Case:
-    """One file whose fixes are tried: the norms whose fixes are put back, and those not confirmed, with the reasons."""
+    """A file whose fixes are tried; `put_back` and `unproved`: why a norm's fixes were undone or not confirmed."""
 
     fixed: Fixed
     request: FixRequest
@@ -202,13 +202,13 @@ class _Case:
     unproved: dict[Key, str] = field(default_factory=dict)
 
     def jobs(self, after: int, verifier: CachedVerifier | None = None) -> list[Job]:
-        """All that is to be run, before or `after`; before only where it doesn't match afterwards."""
+        """Return the touched norms' jobs before (0) or `after` (1) the fixes, unless `verifier` shows a match after."""
         pairs = [self._pair(key) for key in self.fixed.touched]
         unclear = [two for two in pairs if verifier is None or _worst(verifier.verdicts(two[1])).status != MATCH]
         return [job for pair in unclear for job in pair[after]]
 
     def goes_on(self, verifier: CachedVerifier) -> bool:
-        """Put back the fixes that failed; true if the file still has fixes, which then have to be run again."""
+        """Undo the fixes that failed; return whether any were undone and others are left, which must be run again."""
         verdicts = {key: self._verdicts(verifier, key) for key in self.fixed.touched}
         refused = {
             key: f"the fix of {self._codes(key)} is put back: {self._shown(before, after)}"
@@ -216,7 +216,7 @@ class _Case:
             if self._is_refused(before, after)
         }
         self.unproved = {
-            key: f"{self._codes(key)} fixed, but {_unproved(after)}"
+            key: f"{self._codes(key)} fixed, but {_unproved_text(after)}"
             for key, (_, after) in verdicts.items()
             if after.status == SKIPPED or (after.status == WRONG and not self.all_run)
         }
@@ -227,7 +227,7 @@ class _Case:
         return self.fixed.changed
 
     def _verdicts(self, verifier: CachedVerifier, key: Key) -> tuple[Verdict, Verdict]:
-        """The verdicts before and after the fixes; a norm that matches after them isn't run as it was before."""
+        """Return the verdicts before and after the fixes; a norm that matches after them isn't run as it was before."""
         old, new = self._pair(key)
         after = _worst(verifier.verdicts(new))
         return (after if after.status == MATCH else _worst(verifier.verdicts(old))), after
@@ -239,11 +239,11 @@ class _Case:
     def _shown(self, before: Verdict, after: Verdict) -> str:
         if self.all_run and after.status == SKIPPED:
             return f"it can't be run ({after.reason}); --unsafe-fixes makes it all the same"
-        return f"with it, the norm is {_now(before, after)}"
+        return f"with it, the norm is {_changed_verdict_text(before, after)}"
 
     @property
     def result(self) -> Fixed:
-        """The file as it is to be written, with its notes."""
+        """Return the file with its remaining fixes and the notes on the others."""
         if not (self.put_back or self.unproved):
             return self.fixed
         back = (self._note(key, why) for key, why in self.put_back.items())
@@ -253,12 +253,12 @@ class _Case:
         return replace(self.fixed, report=replace(report, notes=(*report.notes, *back, *unproved)))
 
     def _pair(self, key: Key) -> tuple[list[Job], list[Job]]:
-        """The norms of this name before and after; what is no norm any more is run as what it was meant to be."""
+        """Return the jobs of a norm before and after; one that is no longer recognised is run as the norm it was."""
         after = _jobs(self.fixed.report, key) or [job for other, job in self.fixed.rewritten if other == key]
         return _jobs(self.fixed.unfixed, key), after
 
     def _codes(self, key: Key) -> str:
-        """The findings of a norm that were fixed."""
+        """Return the codes of a norm's fixed findings as text."""
         return " and ".join(self.fixed.touched[key])
 
     def _note(self, key: Key, message: str) -> Failure:
@@ -279,23 +279,23 @@ def _worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def _worse(before: Verdict, after: Verdict) -> bool:
-    """Does the norm fail with the fix where it was right without it, or can it be run no more?"""
+    """Return whether the norm fails more than before the fix, or can no longer be run."""
     if SKIPPED in (before.status, after.status):
         return after.status == SKIPPED != before.status
     order = (MATCH, PRECISION, WRONG)
-    return order.index(after.status) > order.index(before.status) or _newly(before, after) is not None
+    return order.index(after.status) > order.index(before.status) or _newly_failing(before, after) is not None
 
 
-def _newly(before: Verdict, after: Verdict) -> Probe | None:
-    """A probe of a norm that stays wrong, which it passed without the fix."""
+def _newly_failing(before: Verdict, after: Verdict) -> Probe | None:
+    """Return a probe that a wrong norm passed before the fix and fails after it; None if there is none."""
     failed = {(one.probe, one.dtype) for one in before.probes if not one.passed}
     passed = {(one.probe, one.dtype) for one in before.probes} - failed
     failing = (one for one in after.probes if not one.passed and (one.probe, one.dtype) in passed)
     return next(failing, None) if before.status == after.status == WRONG else None
 
 
-def _now(before: Verdict, after: Verdict) -> str:
-    new = _newly(before, after)
+def _changed_verdict_text(before: Verdict, after: Verdict) -> str:
+    new = _newly_failing(before, after)
     return (
         verdict_text(after)
         if new is None
@@ -303,7 +303,7 @@ def _now(before: Verdict, after: Verdict) -> str:
     )
 
 
-def _unproved(after: Verdict) -> str:
+def _unproved_text(after: Verdict) -> str:
     return f"not proved: {after.reason}" if after.status == SKIPPED else f"the norm is still {verdict_text(after)}"
 
 
@@ -311,7 +311,7 @@ _NO_END: Final = "\n\\ No newline at end of file\n"
 
 
 def diff(before: Source, after: Source) -> str:
-    """How one becomes the other, as `patch -p0` reads it; of a notebook, as people read it."""
+    """Return a unified diff, as `patch -p0` reads it; for a notebook a diff of each cell, for people."""
     if before.kind != NOTEBOOK:
         return "".join(_unified(before.path, before.text, after.text))
     changed = zip(before.cells, after.cells, strict=True)

@@ -1,4 +1,4 @@
-"""The flake8 plugin: the command's findings, at the command's places, chosen by flake8's own configuration."""
+"""The flake8 plugin, which reports the same findings at the same places as the command."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ OPTIONS = ("select", "ignore", "extend_select")
 
 
 class Plugin:
-    """One file, which flake8 has read and parsed."""
+    """The check of one file, which flake8 has read and parsed."""
 
     name = "normlint"
     version = __version__
     demand: ClassVar[Demand] = Demand(noqa=True, fixes=False)
     remembers: ClassVar[bool] = True
     verifies: ClassVar[bool] = False
-    untold: ClassVar[Semaphore | None] = None  # shared by the processes that flake8 forks: one of them tells
+    untold: ClassVar[Semaphore | None] = None  # shared by flake8's processes: one of them warns
 
     def __init__(self, tree: ast.AST, filename: str, lines: Sequence[str]) -> None:
         del tree  # asked for so that flake8 calls the plugin once, for files that parse
@@ -51,7 +51,7 @@ class Plugin:
 
     @staticmethod
     def add_options(manager: OptionManager) -> None:
-        """Normlint's own selection: flake8's `select` and `ignore` hold besides."""
+        """Add normlint's options; flake8's own `select` and `ignore` apply as well."""
         helps = ("only these rules of normlint (prefixes)", "not these", "these as well, such as those off by default")
         for name, help_ in zip(OPTIONS, helps, strict=True):
             manager.add_option(
@@ -78,7 +78,7 @@ class Plugin:
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
-        """Read them; a wrong code ends flake8 as one of its own wrong options does."""
+        """Read normlint's options; a wrong code ends flake8 like a wrong option of its own."""
         given = {name: getattr(options, f"normlint_{name}", None) or () for name in OPTIONS}
         try:
             codes = {
@@ -90,25 +90,25 @@ class Plugin:
 
             raise ExecutionError(f"normlint: {error}") from None
         selection = Selection(codes["select"] or None, codes["ignore"], codes["extend_select"])
-        # flake8 applies these comments too; here they are so that case and commas mean what they mean to us.
+        # flake8 applies noqa comments too, but parses case and commas in them differently.
         cls.demand = Demand(selection, noqa=not getattr(options, "disable_noqa", False), fixes=False)
         cls.verifies = bool(getattr(options, "normlint_verify", False))
         if cls.verifies:
-            with suppress(ImportError, OSError):  # a system without any: flake8 has one process there
+            with suppress(ImportError, OSError):  # without semaphores flake8 runs in one process
                 cls.untold = multiprocessing.Semaphore(1)
             if find_spec("torch") is None:
                 cls._only_reads("--normlint-verify needs PyTorch, which is not installed")
-        # a verdict depends on the files of the same package, too
+        # verdicts aren't cached: they also depend on the files of the same package
         cls.remembers = not getattr(options, "normlint_no_cache", False) and not cls.verifies
 
     def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
-        """Line, column counted from 0, code and message. A file that can't be analysed has no findings here."""
+        """Yield line, column from 0, message and type of each finding; none for a file that can't be analysed."""
         if marks.may_concern(self.text):
             for one in self._report().findings:
                 yield one.start.line, one.start.column - 1, f"{one.code} {one.message}", type(self)
 
     def _report(self) -> Report:
-        """What is known of the text, else what is found in it, which is remembered unless the analysis failed."""
+        """Return the cached report on the text, or else lint it and store the report unless the analysis failed."""
         if self.verifies:
             return self._verified()
         cache = _cache() if self.remembers else None
@@ -119,13 +119,13 @@ class Plugin:
         report = None if known is None else restored(self.filename, known)
         if report is None:
             report = check_checked_text(self.filename, self.text, self.demand)
-            if not (report.errors or report.asked):  # what it hangs on isn't in the text
+            if not (report.errors or report.asked):  # a report that depends on other files isn't stored
                 cache.learn(digest, self.demand.key, stored(replace(report, norms=(), unread=())))
                 cache.save()
         return report
 
     def _verified(self) -> Report:
-        """With what interpreting shows; only with what reading does where no norm could be interpreted."""
+        """Lint the text and interpret its norms; if the verifier fails, return the report without verdicts."""
         from normlint.faces.verifying import preparing, verified
         from normlint.verify.guard.process import VerifierError
 
@@ -139,7 +139,7 @@ class Plugin:
 
     @classmethod
     def _only_reads(cls, why: str) -> None:
-        """Let this process only read norms from here on; the first to do so tells why."""
+        """Stop interpreting norms in this process; the first process to do so prints why."""
         cls.verifies = False
         if cls.untold is None or cls.untold.acquire(block=False):
             sys.stderr.write(f"normlint: {why}: norms are only read\n")
@@ -147,7 +147,7 @@ class Plugin:
 
 @cache
 def _verifier() -> Verifier:
-    """The verifier of this process of flake8; it ends with the process."""
+    """Return the verifier of this process, which ends with it."""
     from normlint.verify.guard.run import Verifier
 
     return Verifier(workers=1)
@@ -155,7 +155,7 @@ def _verifier() -> Verifier:
 
 @cache
 def _cache() -> Cache | None:
-    """Where `NORMLINT_CACHE_DIR` says, else among the user's caches, as the platform has them; None if nowhere."""
+    """Return the cache in `NORMLINT_CACHE_DIR` or in the user's cache directory; None without a home directory."""
     from platformdirs import user_cache_dir
 
     given = os.environ.get(VARIABLE)
@@ -163,7 +163,7 @@ def _cache() -> Cache | None:
         if not given and not os.path.isdir(os.path.expanduser("~")):
             return None
         return Cache(os.path.abspath(given or user_cache_dir("normlint", appauthor=False)))
-    except (OSError, RuntimeError):  # the latter: somebody without a home
+    except (OSError, RuntimeError):  # RuntimeError: no home directory
         return None
 
 

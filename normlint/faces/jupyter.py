@@ -1,4 +1,4 @@
-"""How JupyterLab starts the language server: jupyter-lsp asks for it under `jupyter_lsp_spec_v1`."""
+"""Specify the language server for jupyter-lsp's entry point `jupyter_lsp_spec_v1`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from normlint.faces.server import command
 
-# JupyterLab runs one server for a language: of equals the first one of the alphabet. This name leaves pylsp its place.
+# JupyterLab runs one server per language, the alphabetically first. This name comes after pylsp's.
 NAME: Final = "python-normlint"
 
 
 def specs(_: Any) -> dict[str, dict[str, Any]]:
-    """The server's specification by its name; nothing where what it needs isn't installed."""
+    """Return the server's specification by its name; empty if pygls isn't installed."""
     if importlib.util.find_spec("pygls") is None:
         return {}
     return {

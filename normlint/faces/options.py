@@ -1,4 +1,4 @@
-"""The command's options, and what they are about: files, or standard input."""
+"""Parse the command's options and find the files, or the standard input, that they name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TIMEOUT: Final = 10.0  # seconds for one norm
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """A parser that raises wrong usage as a ConfigError of one line."""
 
     def error(self, message: str) -> NoReturn:
         wrong = next((one for one in message.split() if one.startswith("-") and message.startswith("unrec")), "")
@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def translated(words: list[str]) -> list[str]:
-    """The arguments with a subcommand like ruff's (`check`, `rule`) replaced by options."""
+    """Return the arguments with a subcommand like ruff's (`check`, `rule`) replaced by options."""
     word, rest = (words or [""])[0], words[1:]
     if word in COMMANDS and os.path.exists(word):
         sys.stderr.write(f"normlint: {word} is the subcommand; .{os.sep}{word} names the path\n")
@@ -53,7 +53,7 @@ def translated(words: list[str]) -> list[str]:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options as given; ConfigError on a wrong one."""
+    """Parse and check the options; ConfigError for a wrong one or a wrong combination."""
     options = _parsed(list(arguments))
     options.fix |= options.fix_only and not options.diff
     options.quiet |= options.silent
@@ -87,7 +87,7 @@ def _check_input(options: argparse.Namespace) -> None:
 def _parsed(arguments: list[str]) -> argparse.Namespace:
     """Parse the options, which may stand between paths; after `--` everything is a path."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    # what follows `--verify` is a path, and no value of it
+    # what follows a bare `--verify` is a path, not its value
     arguments = [f"--verify={INTERPRET}" if one == "--verify" else one for one in arguments[:end]] + arguments[end:]
     options = _parser().parse_intermixed_args(arguments[:end])
     options.paths += arguments[end + 1 :]
@@ -95,7 +95,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
 
 
 def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
-    """A function that lays the command line over a file's settings; its codes are checked once, here."""
+    """Return a function that applies the command line's options to settings; the codes are checked here, once."""
     select = None if options.select is None else _codes(options.select, "--select")
     ignore = None if options.ignore is None else _codes(options.ignore, "--ignore")
     extend = _codes(options.extend_select or [], "--extend-select")
@@ -130,7 +130,7 @@ def _jobs(text: str) -> int:
 
 
 def is_device(text: str) -> bool:
-    """Does it name a device, as torch does, or `auto`?"""
+    """Return whether the text is `auto` or the name of a torch device."""
     return re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", text, re.ASCII) is not None
 
 
@@ -259,10 +259,10 @@ STDIN: Final = "-"
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Files, or `data` that came from standard input under the name of the one path.
+    """The files to lint, or the `data` of standard input under the name of the one path.
 
-    `tasks`: what is to be linted, which isn't everything: standard input may go by an excluded name. `found`: how the
-    files were found.
+    `tasks`: the paths to lint with their demands, empty if the name of standard input is excluded. `found`: the result
+    of the search for files, None for standard input.
     """
 
     paths: tuple[str, ...]
@@ -273,7 +273,7 @@ class Targets:
 
 
 def targets(options: Namespace, configs: Configs, found: Found | None = None) -> Targets:
-    """What the paths of the command line are; `found` if they have been looked up already."""
+    """Return the targets of the command line; `found`: the files, if they have been searched for already."""
     if STDIN not in options.paths:
         found = found or discovered(options.paths, configs)
         return Targets(found.paths, _tasks(found.paths, options, configs), found.errors, found=found)
@@ -287,12 +287,12 @@ def targets(options: Namespace, configs: Configs, found: Found | None = None) ->
 
 
 def discovered(paths: Sequence[str], configs: Configs) -> Found:
-    """The files that the paths are or hold."""
+    """Return the files at and below the paths, by default the working directory."""
     return discover(paths or [os.curdir], configs)
 
 
 def _tasks(paths: tuple[str, ...], options: Namespace, configs: Configs) -> tuple[tuple[str, Demand], ...]:
-    """Files of which the same is wanted share one demand: thousands are costly to make, and to send."""
+    """Return the paths with their demands; equal ones are shared, since thousands are slow to make and to pickle."""
     shared: dict[tuple[int, tuple[str, ...]], Demand] = {}
     tasks = []
     every = configs.of_each(paths)

@@ -1,4 +1,4 @@
-"""Rules as people see them: `--list-rules` and `--explain`."""
+"""Format rules for `--list-rules`, `--explain` and the reports."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _NO_FIX: Final = "-"
 
 
 def all_rules() -> list[Rule]:
-    """Every rule, by code."""
+    """Return all rules, sorted by code."""
     return [rule for _, rule in sorted(known_rules().items())]
 
 
 def summary_of(code: str) -> str:
-    """The first line of a rule's page; empty for a code without one."""
+    """Return the first line of a rule's page; "" for an unknown code."""
     rule = known_rules().get(code)
     return rule.summary if rule else ""
 
 
 def url_of(code: str) -> str:
-    """Where a rule's page is; empty for a code without one."""
+    """Return the URL of a rule's page; "" for an unknown code."""
     rule = known_rules().get(code)
     return rule.url if rule else ""
 
 
 def listing() -> str:
-    """A line a rule, in columns."""
+    """Return the table of all rules, one line each."""
     rules = all_rules()
     width = max((len(rule.name) for rule in rules), default=0)
     return "".join(
@@ -45,14 +45,14 @@ def listing() -> str:
 
 
 def explanation(text: str) -> str:
-    """A rule's page; `text` is its code or its name."""
+    """Return a rule's page with its severity and fix; `text` is its code or name."""
     rule = find_rule(text)
     fix = f"The fix is {fix_of(rule)}." if rule.fix else "There is no fix."
     return f"# {rule.name} ({rule.code})\n\nSeverity: {rule.severity}. {_default_text(rule)} {fix}\n\n{page_of(rule)}\n"
 
 
 def page_of(rule: Rule) -> str:
-    """The rule's page as every renderer of Markdown shows it: what is wrong, fixed and right, each under its label."""
+    """Return the rule's page as plain Markdown, with its examples labelled as wrong, fix and right."""
     return _FENCE.sub(_example, rule.doc).strip()
 
 
@@ -64,7 +64,7 @@ def _example(fence: re.Match[str]) -> str:
 
 
 def fix_of(rule: Rule) -> str:
-    """How far the rule's fix may be trusted, in one word."""
+    """Return the applicability of the rule's fix in one word."""
     return _FIX[rule.fix] if rule.fix else _NO_FIX
 
 

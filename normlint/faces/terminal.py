@@ -1,4 +1,4 @@
-"""How a run ends, and what a terminal gets: exit status, streams, colour, a progress bar. Imported at each start."""
+"""Handle exit status, output streams, colour and the progress bar. Imported at each start."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PATIENCE: Final = 1.0  # seconds without a progress bar
 
 
 class Started:
-    """What a run has found out, for the same arguments, before the whole command is imported."""
+    """What `entry` has computed for the same arguments before `cli` is imported."""
 
     __slots__ = ("cache", "configs", "found")
 
@@ -35,7 +35,7 @@ class Started:
 
 
 def ended(run: Callable[[], int]) -> int:
-    """The exit status of a run, whatever becomes of it."""
+    """Run and return the exit status, with an error message for the exceptions that may end a run."""
     try:
         status = run()
         sys.stdout.flush()
@@ -43,7 +43,7 @@ def ended(run: Callable[[], int]) -> int:
     except ConfigError as error:
         return _print_error(str(error))
     except BrokenPipeError:
-        # The reader has gone (`| head`): nothing is left to say, and nothing may be said at exit either.
+        # The reader has gone (`| head`): redirect stdout, so that flushing it at exit raises no error either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return TROUBLE
     except KeyboardInterrupt:
@@ -53,24 +53,24 @@ def ended(run: Callable[[], int]) -> int:
 
 
 def counted(number: int, what: str) -> str:
-    """1 norm, 2 norms."""
+    """Return the number with the noun: `1 norm`, `2 norms`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def scope(norms: int, files: int, skipped: int = 0, unread: int = 0) -> str:
-    """What was looked at: `2 norms in 416 files; 1 file skipped by a comment`."""
+    """Return what was looked at: `2 norms in 416 files; 1 file skipped by a comment`."""
     looked = f"{counted(norms, 'norm')} in {counted(files - skipped - unread, 'file')}"
     left_out = (f"{counted(skipped, 'file')} skipped by a comment", f"{counted(unread, 'file')} failed")
     return "; ".join((looked, *(one for one, number in zip(left_out, (skipped, unread), strict=True) if number)))
 
 
 def passed(looked: str) -> str:
-    """The last line of a run that found nothing; `looked` is its scope."""
+    """Return the last line of a run without findings; `looked` is its scope."""
     return f"All checks passed: {looked}."
 
 
 def nothing_seen(norms: int, found: Found, named: Sequence[str]) -> str:
-    """A warning where a run saw no norm in what it was to search; empty where files were named, or there are norms."""
+    """Return a warning if a searched directory holds no norm or no file; "" if there are norms or only files named."""
     if norms or not (found.searched or not found.paths):
         return ""
     where = " ".join(named) or "."
@@ -80,7 +80,7 @@ def nothing_seen(norms: int, found: Found, named: Sequence[str]) -> str:
 
 
 def prepare_streams() -> None:
-    """What a terminal's encoding doesn't hold is shown escaped: it must not end the run."""
+    """Make the output streams escape characters that their encoding doesn't have, instead of raising."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -93,7 +93,7 @@ def _print_error(message: str) -> int:
 
 
 def wants_colour(stream: IO[str]) -> bool:
-    """NO_COLOR says no, FORCE_COLOR says yes, else a terminal that isn't dumb decides."""
+    """Return whether to colour output: NO_COLOR forbids it, FORCE_COLOR forces it, else only on a capable terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
@@ -102,11 +102,11 @@ def wants_colour(stream: IO[str]) -> bool:
 
 
 def watched(items: Iterator[Item], count: int, doing: str = "Linting") -> Iterator[Item]:
-    """The same items; on a terminal a bar appears once a second has gone by, and goes when they end."""
-    return _watched(items, count, doing) if sys.stderr.isatty() else items
+    """Return an iterator over the items; on a terminal, a progress bar appears after a second until the end."""
+    return _with_progress_bar(items, count, doing) if sys.stderr.isatty() else items
 
 
-def _watched(items: Iterator[Item], count: int, doing: str) -> Iterator[Item]:
+def _with_progress_bar(items: Iterator[Item], count: int, doing: str) -> Iterator[Item]:
     started = time.monotonic()
     done = 0
     for item in items:

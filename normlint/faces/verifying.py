@@ -1,4 +1,4 @@
-"""`--verify`: run the norms that were recognised, and put what they showed into the report."""
+"""Run the recognised norms (`--verify`) and add their verdicts to the report."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ Answers = Iterable[tuple[int, Verdict]]
 
 
 class CachedVerifier:
-    """A verifier that remembers its verdicts, so that nothing is run twice."""
+    """A verifier that stores its verdicts, so that no job is run twice."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
         self._known: dict[Job, Verdict] = {}
 
     def verdicts(self, jobs: Sequence[Job]) -> list[Verdict]:
-        """The verdict on each job, in their order."""
+        """Return the verdict on each job, in order."""
         new = list({job.key: job for job in jobs if job.key not in self._known}.values())
         for at, verdict in watched(self._verifier.verdicts(new), len(new), "Verifying"):
             self._known[new[at].key] = _in_one_line(verdict)
         return [self._known[job.key] for job in jobs]
 
     def verified(self, report: Report) -> Report:
-        """The report with the verdicts in it."""
+        """Return the report with the verdicts on its norms and findings."""
         jobs = [norm.pending.job for norm in report.norms if norm.pending is not None]
         answers = enumerate(self.verdicts(jobs))
         return verified(report, answers, self._verifier.torch_version if jobs else "")
@@ -55,7 +55,7 @@ class CachedVerifier:
 
 @contextmanager
 def verifying(device: str | None, timeout: float | None, *, execute: bool = False) -> Iterator[CachedVerifier]:
-    """A verifier for this block. It imports torch in another process while this one continues."""
+    """Return a context manager with a verifier, which imports torch in another process while this one continues."""
     if execute:
         sys.stderr.write(EXECUTES)
     try:
@@ -66,19 +66,19 @@ def verifying(device: str | None, timeout: float | None, *, execute: bool = Fals
 
 
 def preparing(demand: Demand, *, execute: bool = False) -> Demand:
-    """The demand with each norm made ready to be run."""
+    """Return the demand with the job to run each norm prepared."""
     return replace(demand, prepare=prepare_to_execute if execute else prepare)
 
 
 def proving(request: FixRequest) -> FixRequest:
-    """The request with each norm made ready to be run, also one that a fix has replaced with something else."""
+    """Return the request with the job to run each norm prepared, also of those replaced with something else."""
     return replace(request, demand=preparing(request.demand), prepare_rewritten=prepare_rewritten)
 
 
 def verified(report: Report, answers: Answers, torch: str) -> Report:
-    """The report with the verdict on each norm, on the findings about it, and with what only running shows.
+    """Return the report with the verdict on each norm and its findings, and with the runtime findings.
 
-    `answers` are to the jobs of the norms that are to be run, by number, in any order; `torch` is the version that ran.
+    `answers`: the verdicts on the pending norms, by their index among these, in any order. `torch`: its version.
     """
     pending = [norm for norm in report.norms if norm.pending is not None]
     verdicts = {pending[at].key: _in_one_line(verdict) for at, verdict in answers}
@@ -91,18 +91,18 @@ def verified(report: Report, answers: Answers, torch: str) -> Report:
 
 
 def _mistakes(norm: ListedNorm) -> Iterator[Failure]:
-    """The errors for norms on which the verifier itself failed."""
+    """Yield the error for a norm on which the verifier itself failed."""
     if norm.verdict is not None and norm.verdict.reason.startswith(INTERNAL):
         yield Failure(norm.path, norm.place.line, f"{norm.qualname}: {norm.verdict.reason}", internal=True)
 
 
 def _in_one_line(verdict: Verdict) -> Verdict:
-    """A reason may quote what the user's code raises."""
+    """Return the verdict with its reason in one line, since it may quote an exception of the user's code."""
     return replace(verdict, reason=" ".join(verdict.reason.split()))
 
 
 def _of_finding(finding: Diagnostic, verdicts: dict[tuple[str, int], Verdict]) -> Verdict | None:
-    """The gravest verdict on the norms that share the finding."""
+    """Return the worst verdict on the norms that share the finding."""
     found = [verdicts[finding.path, number] for number in finding.norms if (finding.path, number) in verdicts]
     return max(found, key=lambda verdict: WEIGHT[verdict.status], default=None)
 
@@ -124,24 +124,24 @@ def _place(finding: Diagnostic) -> tuple[int, int, int, str]:
 
 
 def drawing(demand: Demand) -> Demand:
-    """The demand with each norm made ready to be run and drawn."""
+    """Return the demand with the job to run and measure each norm prepared, for the plots of the HTML report."""
     return replace(demand, prepare=prepare_swept)
 
 
 def prepare_swept(source: Source, unit: Unit, norm: Norm) -> Job:
-    """What to run to draw a norm."""
+    """Return the job that runs and measures a norm."""
     return prepare(source, unit, norm).swept
 
 
 def prepare_rewritten_swept(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
-    """What to run to draw what a fix has made of a norm."""
+    """Return the job that runs and measures what a fix has replaced a norm with."""
     return prepare_rewritten(source, unit, norm, old).swept
 
 
 def with_repairs(report: Report, chosen: Targets, verifier: CachedVerifier | None = None) -> Report:
-    """The report with what each norm computes after its fixes, also the unsafe ones; `verifier` adds the verdict on it.
+    """Return the report with what each norm computes after its fixes, also unsafe ones, and its verdict if run.
 
-    The fixes are made in memory: the files stay as they are.
+    The fixes are made in memory; the files are not changed.
     """
     wanted = {one.path for one in report.findings if one.fix}
     tasks = [task for task in chosen.tasks if task[0] in wanted]
@@ -159,7 +159,7 @@ def with_repairs(report: Report, chosen: Targets, verifier: CachedVerifier | Non
 def _repairs(
     task: tuple[str, Demand], data: bytes | None, report: Report, *, run: bool
 ) -> Iterator[tuple[ListedNorm, str, Job | None]]:
-    """Each norm that a fix changes, with its sentence after that, and what to run if that is new; `run`: to draw it."""
+    """Yield each norm that a fix changes, its sentence after the fix, and with `run` its job if that is a new one."""
     path, demand = task
     every = replace(drawing(demand) if run else demand, unsafe=True)
     fixed = fix_file(path, FixRequest(every, prepare_rewritten=prepare_rewritten_swept if run else None), data)
@@ -172,7 +172,7 @@ def _repairs(
         )
         ready = [norm.pending.job if norm.pending else None for norm in new]
         ready = ready or [job for other, job in fixed.rewritten if other == name]
-        for at, norm in enumerate(old):  # where the numbers differ it can't be said which is which
+        for at, norm in enumerate(old):  # if the numbers differ, they can't be matched
             sentence = new[at].sentence if len(new) == len(old) else ""
             job = ready[at] if len(ready) == len(old) else None
             same = norm.pending is not None and job is not None and norm.pending.job.key == job.key

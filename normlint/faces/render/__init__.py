@@ -1,4 +1,4 @@
-"""A report as text: one module a format, each with `render(report, display) -> str`; and the style that they share."""
+"""Render a report as text: each format is a module with `render(report, display) -> str`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from normlint.text.finding import ERROR
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """How a report is to be shown: with colour, and with which paths as they were given.
+    """How to show a report: with colour, and about which linted paths.
 
-    `quiet`: findings alone. `remaining`: what remains is counted.
+    `quiet`: only findings, without closing lines. `remaining`: count the findings that remain after fixing.
     """
 
     colour: bool = False
@@ -26,13 +26,13 @@ class Display:
 
 
 def render(report: Report, output_format: str, display: Display) -> str:
-    """The report in this format, with its final line end; empty where the format has nothing to say."""
+    """Return the report in this format, with a final line end; "" if there is nothing to show."""
     text: str = import_module(f"normlint.faces.render.{output_format}").render(report, display)
     return text
 
 
 def from_here(path: str) -> str:
-    """The path as services want it: relative to where normlint runs, which is the root of what they check out."""
+    """Return the path relative to the working directory, which is the root of the checkout; unchanged if outside it."""
     if not os.path.isabs(path):
         return path
     try:
@@ -50,7 +50,7 @@ _CONTROL_TOO: Final = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Style:
-    """Wraps text in ANSI colours where `colour` is set."""
+    """Wrap text in ANSI colours if `colour` is set."""
 
     colour: bool = False
 
@@ -59,19 +59,19 @@ class Style:
 
     bold = partialmethod(_wrap, "1")  # paths
     dim = partialmethod(_wrap, "36")  # frames and places
-    gone = partialmethod(_wrap, "31")  # lines that a fix takes away
-    new = partialmethod(_wrap, "32")  # lines that it puts there
+    gone = partialmethod(_wrap, "31")  # lines that a fix removes
+    new = partialmethod(_wrap, "32")  # lines that a fix adds
 
     def grade(self, text: str, severity: str) -> str:
-        """Codes and carets of a finding."""
+        """Return the code or the carets of a finding in the colour of its severity."""
         return self._wrap("1;31" if severity == ERROR else "1;33", text)
 
 
 def in_one_line(path: str) -> str:
-    """The name of a file, which may hold anything, as one harmless line."""
+    """Return a path as one line, with line feeds and control characters made visible."""
     return harmless(path).replace("\n", "\u240a")
 
 
 def harmless(text: str) -> str:
-    """The text with control characters, and those that turn the direction of writing, made visible."""
+    """Return the text with control characters made visible and those that change the writing direction replaced."""
     return text.translate(_CONTROL).translate(_CONTROL_TOO)

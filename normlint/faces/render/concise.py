@@ -1,4 +1,4 @@
-"""One line a finding, and a closing line that counts them."""
+"""Render a report as one line per finding, with closing lines that count them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from normlint.text.finding import SEVERITIES, Applicability
 
 
 def render(report: Report, display: Display) -> str:
-    """`path:line:column: CODE message`, as every editor reads it."""
+    """Return a line `path:line:column: CODE message` for each finding, the failed verdicts and the closing lines."""
     style = Style(display.colour)
     lines = [header(finding, style) for finding in report.findings]
     lines += verdicts.lines(report, style, lambda finding: finding.code.startswith(verdicts.RUNTIME))
@@ -20,14 +20,14 @@ def render(report: Report, display: Display) -> str:
 
 
 def header(finding: Diagnostic, style: Style) -> str:
-    """Where it is and what it says; `[*]` if `--fix` fixes it."""
+    """Return `path:line:column: CODE [*] message`; `[*]` if `--fix` fixes the finding."""
     where = style.bold(in_one_line(finding.path)) + style.dim(":" + place(finding) + ":")
     mark = f" [{style.dim('*')}]" if finding.fix is not None and finding.fix.made else ""
     return f"{where} {style.grade(finding.code, finding.severity)}{mark} {harmless(finding.message)}"
 
 
 def closing(report: Report, display: Display, *, would: bool = False) -> list[str]:
-    """The last lines: what was found or fixed, or would be, what can be, and what was looked at."""
+    """Return the closing lines: what was checked, how many findings there are, were or would be fixed, are fixable."""
     if display.quiet:
         return []
     looked = looked_at(report, display)
@@ -41,7 +41,7 @@ def closing(report: Report, display: Display, *, would: bool = False) -> list[st
 
 
 def looked_at(report: Report, display: Display) -> str:
-    """How many norms and files a report is about."""
+    """Return how many norms and files a report is about: `2 norms in 3 files`."""
     unread = {error.path for error in report.errors}.intersection(display.paths)
     looked = scope(report.norm_count, len(display.paths), len(report.skipped), len(unread))
     callers_alone = (report.findings or report.fixed) and not report.norm_count
@@ -54,14 +54,14 @@ def _counted(report: Report) -> str:
 
 
 def by_severity(findings: Iterable[Diagnostic]) -> str:
-    """`2 errors and 1 warning`; empty for none."""
+    """Return the number of findings of each severity: `2 errors and 1 warning`; "" for no findings."""
     counts = Counter(one.severity for one in findings)
     *first, last = [counted(counts[each], each) for each in SEVERITIES if counts[each]] or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def _fixable(report: Report) -> list[str]:
-    """`[*] 2 fixable with --fix (1 more with --unsafe-fixes: …).`; empty where no fix was found."""
+    """Return `[*] 2 fixable with --fix (1 more with --unsafe-fixes; …).`; empty if there are no fixes."""
     safe, more = made(report.findings), unsafe(report.findings)
     risk = "first check if a model was trained with this code"
     if safe:
@@ -70,7 +70,7 @@ def _fixable(report: Report) -> list[str]:
 
 
 def _fixed(fixed: Sequence[Diagnostic], report: Report, would: bool) -> str:
-    """`Fixed 3 findings in 2 files (NRM101 × 2, NRM302); 1 remains.`"""
+    """Return `Fixed 3 findings in 2 files (NRM101 × 2, NRM302); 1 remains.`"""
     left, more = len(report.findings), unsafe(report.findings)
     by_code = sorted(Counter(one.code for one in fixed).items())
     codes = ", ".join(code if count == 1 else f"{code} × {count}" for code, count in by_code)
@@ -82,17 +82,17 @@ def _fixed(fixed: Sequence[Diagnostic], report: Report, would: bool) -> str:
 
 
 def made(findings: Iterable[Diagnostic]) -> int:
-    """How many of the findings `--fix` fixes."""
+    """Count the findings that `--fix` fixes."""
     return sum(one.fix is not None and one.fix.made for one in findings)
 
 
 def unsafe(findings: Iterable[Diagnostic]) -> int:
-    """How many only unsafe fixes fix, where these weren't asked for."""
+    """Count the findings with unsafe fixes that weren't asked for."""
     others = (one.fix for one in findings if one.fix is not None and not one.fix.made)
     return sum(fix.applicability is Applicability.UNSAFE for fix in others)
 
 
 def place(finding: Diagnostic) -> str:
-    """The cell, if there is one, the line and the column."""
+    """Return `line:column`, in a notebook `cell 3:line:column`."""
     cell = f"cell {finding.start.cell}:" if finding.start.cell is not None else ""
     return f"{cell}{finding.start.line}:{finding.start.column}"

@@ -1,4 +1,4 @@
-"""As ruff shows it: the place, the message, the code with carets under the expression, and the reason."""
+"""Render findings like ruff's full format: place, message, code with carets under the expression, notes and fix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_LINES: Final = 6
 
 
 def render(report: Report, display: Display) -> str:
-    """Each finding with its frame, a blank line between them, then the count."""
+    """Return each finding with its frame, separated by blank lines, the failed verdicts and the closing lines."""
     style = Style(display.colour)
     proofs = _proofs(report.findings)
     firsts = {(one.path, one.norms): id(one) for one in reversed(report.findings)}.values()
@@ -33,7 +33,7 @@ def render(report: Report, display: Display) -> str:
 
 
 def _proofs(findings: tuple[Diagnostic, ...]) -> set[int]:
-    """The findings that show the verdict on a norm: the first of the gravest ones in it."""
+    """Return the ids of the findings that show their norm's verdict: the first of the most severe in each norm."""
     best: dict[tuple[str, int], Diagnostic] = {}
     for one in sorted(findings, key=lambda one: SEVERITIES.index(one.severity)):
         for number in one.norms or (-1,):
@@ -42,7 +42,7 @@ def _proofs(findings: tuple[Diagnostic, ...]) -> set[int]:
 
 
 def frame(finding: Diagnostic, style: Style, *, proof: bool, reads: bool) -> str:
-    """The lines around the finding; of a long expression the first and last lines."""
+    """Return the lines around the finding, its notes and its fix; the middle of a long expression is left out."""
     last = finding.excerpt_start + len(finding.excerpt) - 1
     width = len(str(last))
     bar = style.dim("|")
@@ -75,21 +75,21 @@ def _notes(finding: Diagnostic, *, proof: bool, reads: bool) -> list[str]:
     if proof and finding.verdict is not None:
         notes.append(f"verify (whole norm): {harmless(verdicts.brief(finding))}")
     if finding.fix is not None:
-        notes.append(f"help: {harmless(finding.fix.message)}{_trust(finding.fix)}")
+        notes.append(f"help: {harmless(finding.fix.message)}{_applicability_text(finding.fix)}")
     elif rule := known_rules().get(finding.code):
         advice = rule.instead or "no fix is made here"
         notes.append(f"help: {advice} (`normlint rule {finding.code}` shows wrong and right)")
     return notes
 
 
-def _trust(fix: PlacedFix) -> str:
+def _applicability_text(fix: PlacedFix) -> str:
     if fix.applicability is Applicability.UNSAFE:
         return " (unsafe)" if fix.made else " (unsafe: with --unsafe-fixes)"
     return " (shown only)" if fix.applicability is Applicability.DISPLAY else ""
 
 
 def _fix_lines(fix: PlacedFix, width: int, style: Style) -> Iterator[str]:
-    """The lines that the fix changes, before and after, with the numbers they have before."""
+    """Yield the lines that the fix changes, before (with their numbers) and after."""
     yield f"{'':{width}} {style.dim('|')}"
     end = fix.hunks[0].line if fix.hunks else 0
     for hunk in fix.hunks:
@@ -106,7 +106,7 @@ def _fix_lines(fix: PlacedFix, width: int, style: Style) -> Iterator[str]:
 
 
 def _cut(line: str) -> str:
-    shown = harmless(_expanded(line))
+    shown = harmless(_with_tabs_expanded(line))
     return shown if len(shown) <= _WIDEST else shown[: _WIDEST - 1] + "…"
 
 
@@ -116,12 +116,12 @@ def _in_the_middle(finding: Diagnostic, number: int) -> bool:
 
 
 def _marked(finding: Diagnostic, number: int, line: str) -> tuple[str, str]:
-    """The line as it is shown, and the carets below it; a very long line is cut to what surrounds the finding."""
+    """Return the line as shown and the carets below it; a very long line is cut to the part around the finding."""
     start, end = _columns(finding, number, line)
     if len(line) > _WIDEST:
         cut = max(start - _BEFORE, 0)
         line, start, end = line[cut : cut + _WIDEST], start - cut, min(end - cut, _WIDEST)
-    shown = harmless(_expanded(line))
+    shown = harmless(_with_tabs_expanded(line))
     if start >= end:
         return shown, ""
     before = _width(line[:start])
@@ -129,7 +129,7 @@ def _marked(finding: Diagnostic, number: int, line: str) -> tuple[str, str]:
 
 
 def _columns(finding: Diagnostic, number: int, line: str) -> tuple[int, int]:
-    """The stretch of this line that belongs to the finding, without the indent of its later lines."""
+    """Return the start and end column, from 0, of the finding in this line, without the indent of its later lines."""
     if not finding.start.line <= number <= finding.end.line:
         return 0, 0
     first = finding.start.column - 1 if number == finding.start.line else len(line) - len(line.lstrip())
@@ -137,16 +137,16 @@ def _columns(finding: Diagnostic, number: int, line: str) -> tuple[int, int]:
     return first, max(last, first + 1) if number == finding.start.line else last
 
 
-def _expanded(line: str) -> str:
+def _with_tabs_expanded(line: str) -> str:
     return line.replace("\t", " " * _TAB)
 
 
 def _width(text: str) -> int:
-    """How many cells of a terminal the text takes."""
-    return sum(map(_cells, harmless(text)))
+    """Return the width of the text in terminal cells."""
+    return sum(map(_character_width, harmless(text)))
 
 
-def _cells(character: str) -> int:
+def _character_width(character: str) -> int:
     if character == "\t":
         return _TAB
     if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):

@@ -1,4 +1,4 @@
-"""GitHub's workflow commands: an annotation on the line of a pull request."""
+"""Render a report as GitHub workflow commands, which annotate the lines of a pull request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMMANDS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "notice"}
 
 
 def render(report: Report, _: Display) -> str:
-    """One command a finding, `::error` or as its severity has it, and one a file that could not be linted."""
+    """Return one command (`::error` etc. by severity) per finding and per file that could not be linted."""
     findings = (_finding(finding) for finding in report.findings)
     errors = (_command(error.message, title="normlint", file=error.path, line=error.line) for error in report.errors)
     return "".join(f"{command}\n" for command in (*findings, *errors))
@@ -23,9 +23,9 @@ def render(report: Report, _: Display) -> str:
 def _finding(finding: Diagnostic) -> str:
     message = f"{finding.path}:{place(finding)}: {finding.code} {full_message(finding)}"
     title = f"normlint ({finding.code} {finding.name})"
-    if finding.start.cell is not None:  # a line in a cell is no line of the file
+    if finding.start.cell is not None:  # a line in a cell isn't a line of the file
         return _command(message, finding.severity, title=title, file=finding.path)
-    same_line = finding.start.line == finding.end.line  # columns of a longer stretch are not allowed
+    same_line = finding.start.line == finding.end.line  # columns are only allowed within one line
     return _command(
         message,
         finding.severity,

@@ -1,4 +1,4 @@
-"""GitLab's code quality report."""
+"""Render a report as a GitLab code quality report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEVERITY: Final = {ERROR: "major", WARNING: "minor", REVIEW: "info"}
 
 
 def render(report: Report, _: Display) -> str:
-    """A list of issues; files that could not be linted are none."""
+    """Return the findings as a list of issues; files that could not be linted are left out."""
     names = fingerprints(report.findings)
     issues = [_issue(finding, name) for finding, name in zip(report.findings, names, strict=True)]
     return json.dumps(issues, indent=2) + "\n"
@@ -41,7 +41,7 @@ def _in_cell(finding: Diagnostic) -> str:
 
 
 def _positions(finding: Diagnostic) -> dict[str, dict[str, int]]:
-    """Of the file's text: a line in a cell is none, so the first line stands for it."""
+    """Return the start and end in the file's text; a finding in a notebook cell is put on the first line."""
     if finding.start.cell is not None:
         return {"begin": {"line": 1, "column": 1}, "end": {"line": 1, "column": 1}}
     return {

@@ -1,4 +1,4 @@
-"""One JSON object with everything: findings, norms, errors."""
+"""Render a report as one JSON object with findings, norms and errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from normlint.values import Fix, finding_of
 
 
 def render(report: Report, display: Display) -> str:
-    """Lines and columns count from 1, columns in characters."""
+    """Return the JSON text; lines and columns count from 1, columns in characters."""
     document = {
         "version": __version__,
         "findings": [_finding(finding) for finding in report.findings],
@@ -39,7 +39,7 @@ def _finding(finding: Diagnostic) -> dict[str, Any]:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    """Only in a notebook is there a cell."""
+    """Return the fix as a dict; its edits have a cell only in a notebook."""
     edits = [{name: value for name, value in asdict(edit).items() if value is not None} for edit in fix.edits]
     return {"applicability": fix.applicability.value, "message": fix.message, "edits": edits}
 
@@ -62,14 +62,14 @@ def _unread(one: Unread) -> dict[str, Any]:
 
 
 def verdict_as_dict(verdict: Verdict) -> dict[str, Any]:
-    """What running the norm showed. Eps that weren't found are null."""
+    """Return the verdict as a dict without its sweep; numbers that JSON doesn't have are None."""
     shown = asdict(replace(verdict, sweep=None))
     del shown["sweep"]
     return dict(_finite(shown))
 
 
 def _finite(value: Any) -> Any:
-    """The value with null for each number that JSON doesn't have: infinity and NaN."""
+    """Return the value with None for each infinite number and NaN, which JSON doesn't have."""
     if isinstance(value, dict):
         return {name: _finite(one) for name, one in value.items()}
     if isinstance(value, tuple):
@@ -82,7 +82,7 @@ def _error(error: Failure) -> dict[str, Any]:
 
 
 def fingerprints(findings: Iterable[Diagnostic]) -> list[str]:
-    """A name for each finding that stays when lines move, each different: of equal ones the later ones are counted."""
+    """Return a unique hash for each finding that stays the same when lines move; equal findings are numbered."""
     seen: Counter[tuple[str, ...]] = Counter()
     names = []
     for finding in findings:

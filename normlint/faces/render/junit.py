@@ -1,4 +1,4 @@
-"""JUnit's XML: a suite a file, a case a finding; a file without findings passes."""
+"""Render a report as JUnit XML: a suite per file, a failing case per finding, a passing one if there is none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 
 
 def render(report: Report, display: Display) -> str:
-    """All files in their order, those that failed among them."""
+    """Return the XML with a suite for each file, in order, also for those that could not be linted."""
     names = zip(report.findings, _names(report.findings), strict=True)
     found: dict[str, list[Element]] = {path: [] for path in display.paths}
     for error in report.errors:
@@ -35,13 +35,13 @@ def render(report: Report, display: Display) -> str:
 
 
 def _count(element: Element) -> None:
-    """Say how many cases there are, and how they ended."""
+    """Set the attributes that count the cases of a suite by result."""
     for what, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         element.set(what, str(len(list(element.iter(tag)))))
 
 
 def _names(findings: Iterable[Diagnostic]) -> Iterator[str]:
-    """Services know a case by its name and its file from run to run: lines, which move, are no part of the name."""
+    """Yield a unique name for each finding; services identify cases by it, so it doesn't contain the line."""
     seen: Counter[tuple[str, str]] = Counter()
     for finding in findings:
         name = f"{finding.code} in {finding.norm}" if finding.norm else finding.code

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, for code scanning: rules with their pages, results with regions and fixes."""
+"""Render a report as SARIF 2.1.0 for code scanning: rules with their pages, results with regions and fixes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME: Final = "https://normlint.readthedocs.io/"
 LEVELS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "note"}
-PROBLEMS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "recommendation"}  # GitHub's words
+PROBLEMS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "recommendation"}  # GitHub's levels
 _DRIVE: Final = re.compile("/[A-Za-z]:/")
 
 
 def render(report: Report, _: Display) -> str:
-    """One run."""
+    """Return the SARIF document with one run."""
     rules = all_rules()
     index = {rule.code: at for at, rule in enumerate(rules)}
     names = fingerprints(report.findings)
@@ -94,7 +94,7 @@ def _message(finding: Diagnostic) -> str:
 
 
 def _location(finding: Diagnostic) -> dict[str, Any]:
-    """A place in a cell is no region of the file, which is JSON: the first line stands for it; the message tells it."""
+    """Return the finding's location; one in a notebook cell is on line 1, since the file's lines are JSON."""
     in_cell = finding.start.cell is not None
     physical = {
         "artifactLocation": {"uri": uri(finding.path)},
@@ -143,7 +143,7 @@ def _notification(error: Failure) -> dict[str, Any]:
 
 
 def uri(path: str) -> str:
-    """A path as a reference relative to where normlint runs, or as a `file:` URI if it lies elsewhere."""
+    """Return a path as a URI relative to the working directory, or as a `file:` URI if it lies elsewhere."""
     shown = from_here(path)
     slashed = shown.replace(os.sep, "/")
     absolute = os.path.isabs(shown)

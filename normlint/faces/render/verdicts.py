@@ -1,4 +1,4 @@
-"""What running the norms showed, in the words that several formats share."""
+"""Format verdicts for the command and the output formats."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LEGEND = "A spine reads: statistic[its axes, * for all] | what happens to it, in
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """`wrong on cpu: the reason`."""
+    """Return `wrong on cpu: the reason`."""
     where = f" on {verdict.device}" if verdict.device else ""
     return verdict.status + where + (f": {verdict.reason}" if verdict.reason else "")
 
 
 def eps_text(verdict: Verdict) -> str:
-    """The eps that was measured, and the one that was given if it is another."""
+    """Return the measured eps, and the given one if it differs; "" if none was measured."""
     if verdict.effective_eps is None:
         return ""
     acts = f"{verdict.effective_eps:.3g}"
@@ -32,14 +32,14 @@ def eps_text(verdict: Verdict) -> str:
 
 
 def full_message(finding: Diagnostic) -> str:
-    """The message, and the verdict on the norm where there is one that the message doesn't tell."""
+    """Return the finding's message with the verdict on its norm, unless the message is the verdict's reason."""
     if finding.verdict is None or finding.code.startswith(RUNTIME):
         return finding.message
     return f"{finding.message} (verify: {verdict_text(finding.verdict)})"
 
 
 def brief(finding: Diagnostic) -> str:
-    """The verdict beside the message, which isn't said twice; a match doesn't contradict it."""
+    """Return the verdict as a note beside the message, without a reason that the message repeats; "" if none."""
     verdict = finding.verdict
     if verdict is None or verdict.status == MATCH:
         return f"{verdict_text(verdict)}: no input that was tried shows the finding" if verdict else ""
@@ -47,7 +47,7 @@ def brief(finding: Diagnostic) -> str:
 
 
 def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> Iterator[str]:
-    """A line for each norm that doesn't match, unless a finding `shows` its verdict."""
+    """Yield a line for each norm whose verdict isn't a match, unless a finding `shows` it."""
     shown = {(one.path, number) for one in report.findings if one.verdict and shows(one) for number in one.norms}
     for norm in report.norms:
         if norm.verdict is not None and norm.verdict.status != MATCH and (norm.path, norm.number) not in shown:
@@ -55,13 +55,13 @@ def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> 
 
 
 def place(norm: ListedNorm | Unread, style: Style) -> str:
-    """`path:line:column:`."""
+    """Return `path:line:column:`."""
     cell = f"cell {norm.place.cell}:" if norm.place.cell is not None else ""
     return style.bold(in_one_line(norm.path)) + style.dim(f":{cell}{norm.place.line}:{norm.place.column}:")
 
 
 def closing(report: Report) -> list[str]:
-    """The line that counts the verdicts, if norms were run."""
+    """Return the line that counts the verdicts; empty if norms weren't run."""
     verdicts = [norm.verdict for norm in report.norms if norm.verdict is not None]
     if report.torch is None:
         return []

@@ -1,4 +1,4 @@
-"""HTML that is made of elements: text is escaped wherever it is put, so that no file's name or code becomes markup."""
+"""Build HTML from elements, with all text escaped, so that no file name or code becomes markup."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _VOID: Final = frozenset("br col hr img input link meta".split())
 
 
 class Html(str):
-    """Text that is markup already."""
+    """Text that is markup and isn't escaped again."""
 
     __slots__ = ()
 
@@ -21,7 +21,7 @@ Content = str | Iterable[str] | None
 
 
 def element(name: str, /, *content: Content, **attributes: str | float | bool | None) -> Html:
-    """`<name …>content</name>`. Of attributes, `class_` is class, `data_x` is data-x; None and False leave one out."""
+    """Return `<name …>content</name>`; attribute `class_` is class, `data_x` is data-x, None and False are left out."""
     given = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID:
         return Html(f"<{name}{given}>")
@@ -29,12 +29,12 @@ def element(name: str, /, *content: Content, **attributes: str | float | bool | 
 
 
 def join(*content: Content) -> Html:
-    """Pieces of content one after the other."""
+    """Return the pieces of content as one piece of HTML."""
     return Html("".join(_piece(one) for one in content))
 
 
 def text(value: str) -> Html:
-    """Text as it is shown: escaped, with control characters made visible."""
+    """Return the text escaped, with control characters made visible."""
     return Html(escape(harmless(value)))
 
 

@@ -1,4 +1,4 @@
-"""One norm of the report: what it computes, what it should, what was found, and how it is repaired."""
+"""Make the card of one norm in the HTML report: what it computes, its findings, their fixes and its verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
 KINDS: Final = {"rms": "RMS norm", "layer": "layer norm", "l2": "L2 norm"}
 SIGNS: Final = {MATCH: "✓", PRECISION: "≈", WRONG: "✗", SKIPPED: "–"}
-_RAN: Final = {WRONG: ERROR, PRECISION: WARNING}
+_VERDICT_SEVERITY: Final = {WRONG: ERROR, PRECISION: WARNING}
 _TRUST: Final = {
     Applicability.SAFE: "safe: --fix makes it",
     Applicability.UNSAFE: "unsafe: --fix --unsafe-fixes makes it",
@@ -26,26 +26,26 @@ _TRUST: Final = {
 
 
 def card(norm: ListedNorm, found: Sequence[Diagnostic], shown: Lines, key: str) -> Html:
-    """The article, open where there is something to look at: the mistake at a glance, the rest below it."""
+    """Return the norm's article, open if something is wrong: findings and the worst plot first, details below."""
     findings = element("ul", [element("li", finding(one)) for one in found], class_="findings") if found else None
-    overview = element("div", element("div", _story(norm), findings), worst(norm, key), class_="glance")
+    overview = element("div", element("div", _summary_rows(norm), findings), worst(norm, key), class_="glance")
     whole = element(
         "details",
         element("summary", _card_head(norm, found), class_="head"),
-        element("div", overview, _more(norm, found, shown, key), class_="body"),
+        element("div", overview, _details(norm, found, shown, key), class_="body"),
         open=bad(norm, found) < len(SEVERITIES),
     )
     return element("article", whole, class_="norm", id=key)
 
 
 def bad(norm: ListedNorm, found: Iterable[Diagnostic]) -> int:
-    """How bad it is by what was found and by what running it showed: 0 is an error."""
-    ran = _RAN.get(norm.verdict.status) if norm.verdict else None
+    """Return the index in SEVERITIES of the norm's worst finding or verdict, or their number if there is none."""
+    ran = _VERDICT_SEVERITY.get(norm.verdict.status) if norm.verdict else None
     grades = (*(one.severity for one in found), *([ran] if ran else ()))
     return min(map(SEVERITIES.index, grades), default=len(SEVERITIES))
 
 
-def _story(norm: ListedNorm) -> Html:
+def _summary_rows(norm: ListedNorm) -> Html:
     rows = [("Computes", spoken(norm.sentence))]
     rows += [("When run", _verdict_text(norm.verdict))] if norm.verdict else []
     repaired = [element("p", spoken(norm.fixed_sentence))] if norm.fixed_sentence not in ("", norm.sentence) else []
@@ -54,8 +54,8 @@ def _story(norm: ListedNorm) -> Html:
     return element("dl", [join(element("dt", name), element("dd", text)) for name, text in rows], class_="verdict")
 
 
-def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Lines, key: str) -> Html:
-    """Open where no patch shows what a finding is about."""
+def _details(norm: ListedNorm, found: Sequence[Diagnostic], shown: Lines, key: str) -> Html:
+    """Return the source, spine and plots, opened if a finding has no fix that shows the code."""
     hits = [
         line for one in found if one.start.cell == norm.place.cell for line in range(one.start.line, one.end.line + 1)
     ]
@@ -74,7 +74,7 @@ def _more(norm: ListedNorm, found: Sequence[Diagnostic], shown: Lines, key: str)
 
 
 def badge(status: str) -> Html:
-    """A verdict as a word and a sign, so that it doesn't rest on its colour alone."""
+    """Return a verdict's status as a word and a sign, readable without its colour."""
     return element("span", f"{SIGNS[status]} {status}", class_=f"badge {status}")
 
 
@@ -100,7 +100,7 @@ def _verdict_text(verdict: Verdict) -> Html:
 
 
 def finding(one: Diagnostic) -> Html:
-    """A finding with its rule's page and its fix."""
+    """Return a finding with a link to its rule's page and its fix."""
     url = url_of(one.code)
     code = element("a", one.code, href=url, rel="noopener noreferrer") if url else one.code
     where = f"cell {one.start.cell}, line" if one.start.cell is not None else "line"
@@ -119,7 +119,7 @@ def finding(one: Diagnostic) -> Html:
 
 
 def spoken(message: str) -> Html:
-    """A sentence with what stands between backticks as code."""
+    """Return a message with the text between backticks as code elements."""
     pieces = message.split("`")
     if len(pieces) % 2 == 0:
         return join(message)
@@ -134,14 +134,14 @@ def _fix(fix: PlacedFix) -> Html:
 
 
 def _hunk(hunk: Hunk) -> list[Html]:
-    """The lines before and after, without the indent that all of them have."""
+    """Return the lines before and after, without their common indent."""
     lines = dedent("\n".join((*hunk.old, *hunk.new))).split("\n")
     old, new = lines[: len(hunk.old)], lines[len(hunk.old) : len(hunk.old) + len(hunk.new)]
-    gone = [_row(f"{number}", "−", line, "del") for number, line in enumerate(old, hunk.line)]
-    shown = [_row(f"{hunk.line - 1}", " ", hunk.above.strip(), "span")] if hunk.above else []
-    return shown + gone + [_row("", "+", line, "ins") for line in new]
+    gone = [_diff_line(f"{number}", "−", line, "del") for number, line in enumerate(old, hunk.line)]
+    shown = [_diff_line(f"{hunk.line - 1}", " ", hunk.above.strip(), "span")] if hunk.above else []
+    return shown + gone + [_diff_line("", "+", line, "ins") for line in new]
 
 
-def _row(number: str, sign: str, line: str, name: str) -> Html:
+def _diff_line(number: str, sign: str, line: str, name: str) -> Html:
     gutter = element("span", number, class_="no", aria_hidden="true")
     return element("span", gutter, element(name, f"{sign} {line}"), "\n", class_="row")

@@ -1,4 +1,4 @@
-"""Source as a page shows it: which lines show a norm, highlighted, numbered, those with findings marked."""
+"""Show the source of a norm in the HTML report: highlighted, numbered, with the lines of findings marked."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ MOST: Final = 60
 AROUND: Final = 8
 _Node: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS: Final = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-Lines = tuple[int, tuple[str, ...]]  # from the first one's number on
+Lines = tuple[int, tuple[str, ...]]  # the number of the first line, and the lines
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A class or function: where it begins and ends in the file."""
+    """The start and end of a class or function in the file."""
 
     start: Place
     end: Place
 
     def holds(self, place: Place) -> bool:
-        """Is the place in it?"""
+        """Return whether the place is in the definition."""
         return place.cell == self.start.cell and self.start.line <= place.line <= self.end.line
 
     @property
     def length(self) -> int:
-        """In lines."""
+        """Return the number of lines."""
         return self.end.line - self.start.line + 1
 
 
 def definitions(source: Source, unit: Unit) -> tuple[Definition, ...]:
-    """Those of a unit; none where it doesn't parse, or one stands in several cells."""
+    """Return the classes and functions of a unit that lie in one cell; none if it doesn't parse."""
     try:
         tree = ast.parse(unit.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -54,7 +54,7 @@ def _definition(source: Source, unit: Unit, node: _Node) -> Definition | None:
 
 
 def shown(source: Source, norm: ListedNorm, known: tuple[Definition, ...]) -> Lines:
-    """The lines to show: the widest definition around the norm that isn't long, or those near it."""
+    """Return the lines to show: the largest definition of at most MOST lines around the norm, else nearby lines."""
     around = sorted((one for one in known if one.holds(norm.place)), key=lambda one: one.length)
     fitting = [one for one in around if one.length <= MOST]
     line = norm.place.line
@@ -66,7 +66,7 @@ _LONGEST: Final = 400
 
 
 def listing(lines: Lines, hits: Iterable[int], label: str) -> Html:
-    """Lines highlighted and numbered, those with `hits` marked."""
+    """Return the lines highlighted and numbered, with the line numbers in `hits` marked."""
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers.python import PythonLexer

@@ -1,4 +1,4 @@
-"""`--report`: one HTML page for people to look at: a summary, then each file with its norms, the worst first."""
+"""Write the HTML report (`--report`): a summary, then each file with its norms, the worst first."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Sources = Mapping[tuple[str, int], Lines]  # by a norm's path and number
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file on the page: its norms with what was found in each, and what was found in none."""
+    """A file in the report: its norms with the findings in each, and the findings in no norm (`loose`)."""
 
     path: str
     norms: tuple[tuple[ListedNorm, tuple[Diagnostic, ...]], ...]
@@ -38,13 +38,13 @@ class Part:
 
 
 def parts(report: Report) -> list[Part]:
-    """The files with norms or findings, the worst first, and so the norms in each."""
+    """Return the files with norms or findings, and the norms in each, the worst first."""
     paths = dict.fromkeys([*(norm.path for norm in report.norms), *(one.path for one in report.findings)])
     return sorted((_part(report, path) for path in paths), key=_badness)
 
 
 def _badness(part: Part) -> tuple[int, ...]:
-    """How many there are of each grade, the worst first; negative, so that more comes before less."""
+    """Return the sort key of a file: the negative number of norms and findings of each severity, the worst first."""
     grades = [bad(norm, found) for norm, found in part.norms] + [SEVERITIES.index(one.severity) for one in part.loose]
     return tuple(-grades.count(at) for at in range(len(SEVERITIES)))
 
@@ -59,7 +59,7 @@ def _part(report: Report, path: str) -> Part:
 
 
 def page(report: Report, lines: Sources, files: int) -> str:
-    """The document, with the source of norms in `lines`. `files`: how many were looked at."""
+    """Return the HTML document, with the source of norms in `lines`; `files`: how many were linted."""
     style = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
     every = parts(report)
     body = element(
@@ -71,13 +71,13 @@ def page(report: Report, lines: Sources, files: int) -> str:
             list(_sections(every, lines)),
             _errors(report.errors),
         ),
-        element("footer", element("p", f"normlint {__version__}", _where(report))),
+        element("footer", element("p", f"normlint {__version__}", _torch_text(report))),
     )
     return f"<!doctype html>\n{element('html', _head(style), body, lang='en')}\n"
 
 
 def _head(style: str) -> Html:
-    """Nothing is loaded from anywhere, and no script runs: the browser sees to it."""
+    """Return the head, with a policy that makes the browser load nothing and run no script."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     return element(
         "head",
@@ -91,7 +91,7 @@ def _head(style: str) -> Html:
 
 
 def _totals(report: Report, files: int) -> Iterator[str]:
-    """The report in a sentence."""
+    """Yield the parts of a sentence that sums up the report."""
     norms = counted(len(report.norms), "norm") if report.norms or not report.findings else "Uses of norms"
     yield f"{norms} in {counted(files, 'file')}, "
     yield counted(len(report.findings), "finding") if report.findings else "nothing found"
@@ -101,7 +101,7 @@ def _totals(report: Report, files: int) -> Iterator[str]:
     yield "."
 
 
-def _where(report: Report) -> str:
+def _torch_text(report: Report) -> str:
     if not report.torch:
         return ""
     devices = sorted({norm.verdict.device for norm in report.norms if norm.verdict and norm.verdict.device})
@@ -191,7 +191,7 @@ def _errors(errors: Sequence[Failure]) -> Html | None:
 
 
 def write_report(file: str, report: Report, chosen: Targets) -> None:
-    """The page on the findings and norms of the files that were chosen."""
+    """Write the HTML report on the chosen files to `file`; ConfigError if that fails."""
     text = html(report, chosen)
     try:
         with open(file, "wb") as out:
@@ -201,7 +201,7 @@ def write_report(file: str, report: Report, chosen: Targets) -> None:
 
 
 def html(report: Report, chosen: Targets) -> str:
-    """The page as text."""
+    """Return the HTML report on the chosen files, whose source is read again."""
     lines: dict[tuple[str, int], Lines] = {}
     for part in parts(report):
         source = _source(part.path, chosen.data)
@@ -209,19 +209,19 @@ def html(report: Report, chosen: Targets) -> str:
             continue
         known = [definitions(source, unit) for unit in units_of(source)]
         for norm, _ in part.norms:
-            if norm.unit < len(known) and _is_there(source, norm):
+            if norm.unit < len(known) and _cell_exists(source, norm):
                 lines[norm.key] = shown(source, norm, known[norm.unit])
     return page(report, lines, len(chosen.paths))
 
 
 def _source(path: str, data: bytes | None) -> Source | None:
-    """What was linted, as far as it can be read once more."""
+    """Read the linted source again; None if that fails."""
     try:
         return decode(path, read_bytes(path) if data is None else data)
     except BadSourceError:
         return None
 
 
-def _is_there(source: Source, norm: ListedNorm) -> bool:
-    """The file may have been changed in the meantime."""
+def _cell_exists(source: Source, norm: ListedNorm) -> bool:
+    """Return whether the norm's cell still exists, since the file may have been changed."""
     return norm.place.cell is None or norm.place.cell in dict(source.cells)

@@ -1,4 +1,4 @@
-"""The pictures of one norm with legend, captions and numbers: SVG that takes its colours and font from the page."""
+"""Draw the plots of one norm, with legend, captions and numbers, as SVG with the colours and font of the page."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from normlint.faces.report import Html, element, join
 from normlint.text.sweep import NORM, TORCH, Points, Sweep
 from normlint.text.verdict import SKIPPED, percent
 
-LEFT, RIGHT, TOP, BOTTOM = 43.0, 247.0, 6.0, 145.0  # where the axes stand
-_ACROSS: Final = 4.3  # powers of ten on either side of 1
+LEFT, RIGHT, TOP, BOTTOM = 43.0, 247.0, 6.0, 145.0  # the edges of the plot area
+_DECADES: Final = 4.3  # powers of ten on either side of scale 1
 _LOWEST: Final = 1e-8
 _HIGHEST: Final = 10.0
 _MORE: Final = 1e8
 _SUPERSCRIPT: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_FAINTEST: Final = 1e-7  # of a change
+_FAINTEST: Final = 1e-7  # the smallest change that is told apart
 _CROSS: Final = "M {0:.3f} {1:.3f} m -3 -3 l 6 6 m 0 -6 l -6 6"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A curve: whose it is, in words and as the name of its class on the page."""
+    """A curve, with its name (the CSS class) and its label."""
 
     name: str
     label: str
@@ -33,18 +33,18 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """Two axes of powers of ten: the input's scale, and the error up to `top`."""
+    """Logarithmic axes: the input's scale, and the error up to `top`."""
 
     top: float
 
     def place(self, scale: float, error: float) -> tuple[float, float]:
-        """Where a point is drawn; an error beyond the edges stands at them."""
-        across = (math.log10(scale) + _ACROSS) / (2 * _ACROSS)
+        """Return the position of a point; an error beyond an edge is put on it."""
+        across = (math.log10(scale) + _DECADES) / (2 * _DECADES)
         up = math.log10(min(max(error, _LOWEST), self.top) / _LOWEST) / math.log10(self.top / _LOWEST)
         return LEFT + (RIGHT - LEFT) * across, BOTTOM - (BOTTOM - TOP) * up
 
     def drawn(self) -> Iterator[Html]:
-        """A line and a number for each second power of ten."""
+        """Yield the grid line and label of every second power of ten."""
         for exponent in range(-4, 5, 2):
             x, _ = self.place(10.0**exponent, 1.0)
             yield element("path", d=_path([(x, TOP), (x, BOTTOM)]), class_="grid")
@@ -56,25 +56,25 @@ class Axes:
 
 
 def of_error(lines: Sequence[Line], limit: float, description: str, key: str) -> Html:
-    """Errors against the scale of the input, both in powers of ten; what isn't finite stands at the upper edge."""
-    axes = Axes(_top(lines))
+    """Plot errors against the scale of the input, both logarithmic; an error that isn't finite is at the top edge."""
+    axes = Axes(_highest_error(lines))
     _, edge = axes.place(1.0, limit)
     beyond = element("rect", x=LEFT, y=TOP, width=RIGHT - LEFT, height=edge - TOP, class_="beyond")
-    allowed = _named("limit", key, _path([(LEFT, edge), (RIGHT, edge)]))
+    allowed = _class_path("limit", key, _path([(LEFT, edge), (RIGHT, edge)]))
     curves = [curve for line in lines for curve in _curve(axes, line, key)]
-    names = _names("scale of the input", "largest error, as a share", 252, 180)
+    names = _axis_titles("scale of the input", "largest error, as a share", 252, 180)
     return _picture((252, 180), description, *axes.drawn(), beyond, allowed, *curves, names)
 
 
 def _curve(axes: Axes, line: Line, key: str) -> Iterator[Html]:
-    yield _named(line.name, key, _path([axes.place(*point) for point in line.points]))
+    yield _class_path(line.name, key, _path([axes.place(*point) for point in line.points]))
     lost = [axes.place(x, y) for x, y in line.points if not math.isfinite(y)]
     if lost:
-        yield _named(line.name, f"{key}-lost", " ".join(_CROSS.format(*one) for one in lost))
+        yield _class_path(line.name, f"{key}-lost", " ".join(_CROSS.format(*one) for one in lost))
 
 
 def of_change(change: Sequence[Sequence[float]], description: str) -> Html:
-    """A square for each row of the input that is changed and each row of the output: the fuller, the more it moves."""
+    """Plot a square for each changed input row and each output row, more opaque the more that output row changes."""
     count = len(change)
     side = 130 / count
     squares = [_square(i, j, side, value) for i, row in enumerate(change) for j, value in enumerate(row)]
@@ -86,19 +86,19 @@ def of_change(change: Sequence[Sequence[float]], description: str) -> Html:
             _label(str(at), 26, 5 + (at - 0.5) * side + 3, "end"),
         )
     ]
-    names = _names("output row", "changed input row", 166, 166)
+    names = _axis_titles("output row", "changed input row", 166, 166)
     return _picture((166, 166), description, *squares, *ends, names)
 
 
 def _square(i: int, j: int, side: float, value: float) -> Html:
     look = "empty" if not value else "itself" if i == j else "other"
     x, y = 30 + (j + 0.04) * side, 5 + (i + 0.04) * side
-    opacity = _weight(value) if value else None
+    opacity = _opacity(value) if value else None
     return element("rect", x=x, y=y, width=0.92 * side, height=0.92 * side, class_=look, opacity=opacity)
 
 
-def _weight(value: float) -> float:
-    """The opacity of a square: 0.15 for the least change, 1 for a change as large as the row."""
+def _opacity(value: float) -> float:
+    """Return the opacity of a square: 0.15 for the smallest change, 1 for a change as large as the row."""
     share = 1 - math.log10(min(max(value, _FAINTEST), 1.0)) / math.log10(_FAINTEST)
     return round(0.15 + 0.85 * share, 1)
 
@@ -108,13 +108,13 @@ def _picture(size: tuple[int, int], description: str, *content: Html) -> Html:
     return element("svg", *content, role="img", aria_label=description, viewBox=box)
 
 
-def _named(name: str, key: str, path: str) -> Html:
-    """A path that the page draws in the colour of its name."""
+def _class_path(name: str, key: str, path: str) -> Html:
+    """Return a path that the style sheet draws in the colour of its name."""
     return element("g", element("path", d=path, class_=f"line {name}"), id=f"{key}-{name}")
 
 
-def _names(across: str, up: str, width: int, height: int) -> Html:
-    """What both axes are, below and, turned, on the left."""
+def _axis_titles(across: str, up: str, width: int, height: int) -> Html:
+    """Return the axis titles, below and, rotated, on the left."""
     middle = (LEFT + width) / 2
     below = _label(across, middle, height - 5, "middle")
     return join(below, _label(up, -(height - 30) / 2, 9, "middle", "rotate(-90)"))
@@ -132,17 +132,17 @@ def _power(exponent: int) -> str:
     return f"10{str(exponent).translate(_SUPERSCRIPT)}" if exponent else "1"
 
 
-def _top(lines: Sequence[Line]) -> float:
+def _highest_error(lines: Sequence[Line]) -> float:
     highest = max((value for line in lines for _, value in line.points if math.isfinite(value)), default=0.0)
     return _HIGHEST if highest < _HIGHEST / 2 else min(10.0 ** math.ceil(math.log10(highest) + 0.5), _MORE)
 
 
 DTYPES: Final = ("fp32", "fp16", "bf16")
-_WHOSE: Final = {"norm": "as it is", "fixed": "repaired", "torch": "torch's own"}
+_LABELS: Final = {"norm": "as it is", "fixed": "repaired", "torch": "torch's own"}
 
 
 def worst(norm: ListedNorm, key: str) -> Html | None:
-    """The picture of errors that passes its limit the most; None where nothing was measured."""
+    """Return the error plot of the dtype that exceeds its limit most; None if nothing was measured."""
     sweep, fixed = _sweeps(norm)
     dtype = _worst_dtype(sweep)
     if not sweep or not dtype:
@@ -152,7 +152,7 @@ def worst(norm: ListedNorm, key: str) -> Html | None:
 
 
 def figures(norm: ListedNorm, key: str) -> Html | None:
-    """The other pictures of a norm that was run, and all the numbers; None where nothing was measured."""
+    """Return the other plots and the table of numbers; None if nothing was measured."""
     sweep, fixed = _sweeps(norm)
     if not sweep:
         return None
@@ -175,13 +175,13 @@ def figures(norm: ListedNorm, key: str) -> Html | None:
 
 
 def _sweeps(norm: ListedNorm) -> tuple[Sweep | None, Sweep | None]:
-    """The measurements of the norm as it is, and after its fixes; None where there are none."""
+    """Return the measurements of the norm as it is and after its fixes, each None if there are none."""
     fixed = norm.fixed_verdict
     return norm.verdict.sweep if norm.verdict else None, fixed.sweep if fixed and fixed.status != SKIPPED else None
 
 
 def _worst_dtype(sweep: Sweep | None) -> str | None:
-    """The dtype in which the largest error is the largest share of its limit."""
+    """Return the dtype with the largest error relative to its limit; None if nothing was measured."""
     curves = [curve for dtype in DTYPES if sweep and (curve := sweep.curve(NORM, dtype)) and curve.points]
     return max(curves, key=lambda one: max(y for _, y in one.points) / one.limit).dtype if curves else None
 
@@ -190,7 +190,7 @@ def _lines(sweep: Sweep, fixed: Sweep | None, dtype: str) -> Iterator[Line]:
     for name, source, of in (("norm", sweep, NORM), ("fixed", fixed, NORM), ("torch", sweep, TORCH)):
         curve = source.curve(of, dtype) if source else None
         if curve:
-            yield Line(name, _WHOSE[name], curve.points)
+            yield Line(name, _LABELS[name], curve.points)
 
 
 def _error(sweep: Sweep, fixed: Sweep | None, dtype: str, key: str) -> Html | None:
@@ -213,7 +213,7 @@ def _range(line: Line) -> str:
 
 def _legend(sweep: Sweep, fixed: Sweep | None) -> Html:
     names = dict.fromkeys(line.name for dtype in DTYPES for line in _lines(sweep, fixed, dtype))
-    shown = [_key(name, _WHOSE[name]) for name in names]
+    shown = [_key(name, _LABELS[name]) for name in names]
     values = [value for dtype in DTYPES for line in _lines(sweep, fixed, dtype) for _, value in line.points]
     lost = [_key("lost", "no finite output")] if any(map(math.isinf, values)) else []
     return element("ul", *shown, _key("limit", "limit of the verdict"), *lost, class_="legend")
@@ -237,13 +237,13 @@ def _changes(sweep: Sweep, fixed: Sweep | None) -> list[Html]:
 
 
 def _change(name: str, sweep: Sweep) -> Html:
-    description = f"{_WHOSE[name]}: {_reach(sweep.change)}"
-    caption = element("figcaption", element("strong", _WHOSE[name]), f" {_reach(sweep.change)}")
+    description = f"{_LABELS[name]}: {_change_text(sweep.change)}"
+    caption = element("figcaption", element("strong", _LABELS[name]), f" {_change_text(sweep.change)}")
     return element("figure", caption, of_change(sweep.change, description))
 
 
-def _reach(change: tuple[tuple[float, ...], ...]) -> str:
-    """In the verdict's words how many others the first row moves that moves any, and by how much."""
+def _change_text(change: tuple[tuple[float, ...], ...]) -> str:
+    """Describe how many other rows the first row with an effect on others changes, and by how much."""
     for i, row in enumerate(change):
         others = [*row[:i], *row[i + 1 :]]
         if moved := [value for value in others if value]:
@@ -254,13 +254,13 @@ def _reach(change: tuple[tuple[float, ...], ...]) -> str:
 
 
 def _numbers(sweep: Sweep, fixed: Sweep | None) -> Html:
-    """The same as a table, for those who don't see it or want the figures."""
+    """Return the plotted errors as a table, for screen readers and exact values."""
     columns = [(dtype, line) for dtype in DTYPES for line in _lines(sweep, fixed, dtype)]
     scales = sorted({scale for _, line in columns for scale, _ in line.points})
     head = element("tr", element("th", "scale", scope="col"), [_column(dtype, line.label) for dtype, line in columns])
     at = [dict(line.points) for _, line in columns]
     rows = [
-        element("tr", element("th", f"{scale:.2e}", scope="row"), [_cell(one.get(scale)) for one in at])
+        element("tr", element("th", f"{scale:.2e}", scope="row"), [_table_cell(one.get(scale)) for one in at])
         for scale in scales
     ]
     table = element("table", element("thead", head), element("tbody", rows), class_="numbers")
@@ -272,7 +272,7 @@ def _column(dtype: str, label: str) -> Html:
     return element("th", join(dtype, element("br"), label), scope="col")
 
 
-def _cell(value: float | None) -> Html:
+def _table_cell(value: float | None) -> Html:
     if value is None:
         return element("td", "")
     shown = f"{value:.2e}" if math.isfinite(value) else "not finite"

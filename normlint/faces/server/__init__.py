@@ -1,1 +1,1 @@
-"""The language server: findings as one types, fixes, pages, and norms that are run when they are asked for."""
+"""Provide the language server: findings while typing, fixes, hovers and verification of norms on request."""

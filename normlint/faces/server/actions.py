@@ -1,4 +1,4 @@
-"""What an editor offers where there is a finding: its fix, all fixes, a comment that silences it, a run of its norm."""
+"""Make the code actions at a finding: its fix, all fixes, a noqa comment, a run of its norm."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Edits = dict[str, list[types.TextEdit]]
 
 
 def fix_edits(document: Document, fix: PlacedFix) -> Edits:
-    """One finding's fix."""
+    """Return the edits of one finding's fix."""
     edits: Edits = {}
     for one in fix.edits:
         made = types.TextEdit(document.range(one.start, one.end), one.text)
@@ -32,24 +32,24 @@ def fix_edits(document: Document, fix: PlacedFix) -> Edits:
 
 
 def all_edits(document: Document, fixed: Fixed) -> Edits:
-    """Everything that was fixed, line by line."""
+    """Return the edits that turn the document into the fixed one, by lines."""
     if not document.cells:
-        return _named(document.uri, _changes(document, None, fixed.after.text))
+        return _edits_of(document.uri, _changes(document, None, fixed.after.text))
     after = dict(fixed.after.cells)
-    named = (_named(uri, _changes(document, cell, after[cell])) for cell, uri in document.cells if cell in after)
+    named = (_edits_of(uri, _changes(document, cell, after[cell])) for cell, uri in document.cells if cell in after)
     return {uri: edits for one in named for uri, edits in one.items()}
 
 
 def noqa_edits(document: Document, finding: Diagnostic) -> Edits:
-    """A comment that silences the finding in its line."""
+    """Return the edits that add a noqa comment for the finding to its line."""
     cell = finding.start.cell
     home = Source(document.source.path, document.source.home(cell))
     text, _ = with_noqa(home, {finding.start.line: {finding.code}})
-    return _named(document.home(cell), _changes(document, cell, text))
+    return _edits_of(document.home(cell), _changes(document, cell, text))
 
 
 def workspace_edit(document: Document, edits: Edits, *, versioned: bool) -> types.WorkspaceEdit:
-    """`versioned`: the editor can refuse it where the text has changed in the meantime."""
+    """Return the edits as a workspace edit; `versioned`: the editor refuses it if the text has changed meanwhile."""
     if not versioned:
         return types.WorkspaceEdit(changes=dict(edits))
     return types.WorkspaceEdit(
@@ -62,7 +62,7 @@ def workspace_edit(document: Document, edits: Edits, *, versioned: bool) -> type
     )
 
 
-def _named(uri: str, edits: Iterable[types.TextEdit]) -> Edits:
+def _edits_of(uri: str, edits: Iterable[types.TextEdit]) -> Edits:
     found = list(edits)
     return {uri: found} if found else {}
 
@@ -83,7 +83,7 @@ FIX_ALL: Final = "normlint.applyFixAll"
 FIX_ALL_KIND: Final = "source.fixAll.normlint"
 VERIFY_KIND: Final = "source.verify.normlint"
 KINDS: Final = (types.CodeActionKind.QuickFix, FIX_ALL_KIND, VERIFY_KIND)
-_CAUTION: Final = {
+_APPLICABILITY_NOTE: Final = {
     Applicability.SAFE: "",
     Applicability.UNSAFE: " (unsafe)",
     Applicability.DISPLAY: " (unsafe: it may be meant as it is)",
@@ -92,7 +92,7 @@ _CAUTION: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Where the cursor is, and which kinds of actions are wanted: none named, any is."""
+    """A request for code actions in a range; `only`: the wanted kinds, empty for all."""
 
     uri: str
     range: types.Range
@@ -100,22 +100,22 @@ class Asked:
     versioned: bool = False
 
     def wants(self, kind: str) -> bool:
-        """Was this kind asked for, or one that it belongs to, or none in particular?"""
+        """Return whether this kind, a kind that it belongs to, or any kind is wanted."""
         return not self.only or any(kind == one or kind.startswith(f"{one}.") or not one for one in self.only)
 
     @property
     def on_save(self) -> bool:
-        """The kind of all fixes was asked for by name: then the edits are given, not an offer."""
+        """Return whether the fix-all kind was requested explicitly, as on save; the action then has its edits."""
         return bool(self.only) and self.wants(FIX_ALL_KIND)
 
 
 def actions_of(checked: Checked, asked: Asked) -> list[types.CodeAction]:
-    """In the order they are shown."""
-    return [*_quick_fixes(checked, asked), *_fix_all(checked, asked), *_runs(checked, asked)]
+    """Return the code actions in the order in which they are shown."""
+    return [*_quick_fixes(checked, asked), *_fix_all(checked, asked), *_verify_actions(checked, asked)]
 
 
 def fix_all_edit(checked: Checked, *, versioned: bool) -> types.WorkspaceEdit | None:
-    """All that the settings trust; None if that is nothing."""
+    """Return the edit that makes all fixes the settings allow; None if there are none."""
     fixed = with_all_fixes(checked) if any(one.fix and one.fix.made for one in checked.report.findings) else None
     edits = all_edits(checked.document, fixed) if fixed is not None and fixed.changed else {}
     return workspace_edit(checked.document, edits, versioned=versioned) if edits else None
@@ -128,7 +128,7 @@ def _quick_fixes(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
     for finding in here:
         if finding.fix is not None and finding.fix.edits:
             safe = finding.fix.applicability is Applicability.SAFE
-            title = f"{finding.fix.message}{_CAUTION[finding.fix.applicability]}"
+            title = f"{finding.fix.message}{_APPLICABILITY_NOTE[finding.fix.applicability]}"
             edits = fix_edits(checked.document, finding.fix)
             yield _quick_fix(checked, asked, finding, f"{finding.code}: {title}", edits, preferred=safe)
     for finding in here:
@@ -156,7 +156,7 @@ def _quick_fix(
 
 
 def _fix_all(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
-    """The action that makes all fixes: with its edits if it is asked for by name, else as a command."""
+    """Yield the action that makes all fixes: with its edits if requested explicitly, else as a command."""
     if not asked.wants(FIX_ALL_KIND) or not any(one.fix and one.fix.made for one in checked.report.findings):
         return
     trusted = "" if checked.demand.unsafe else " safe"
@@ -170,7 +170,7 @@ def _fix_all(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
     yield action
 
 
-def _runs(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
+def _verify_actions(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
     if not asked.wants(VERIFY_KIND):
         return
     blamed = {number for one in checked.report.findings if _touches(checked, one, asked) for number in one.norms}
@@ -184,7 +184,7 @@ def _runs(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
 
 
 def _touches(checked: Checked, finding: Diagnostic, asked: Asked) -> bool:
-    """Does the finding lie in the range, be it by an end?"""
+    """Return whether the finding overlaps or touches the range."""
     if checked.document.home(finding.start.cell) != asked.uri:
         return False
     where = checked.document.range(finding.start, finding.end)

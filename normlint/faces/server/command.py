@@ -1,4 +1,4 @@
-"""`normlint-server`: speaks the Language Server Protocol on standard input and output."""
+"""Run `normlint-server`, which speaks the Language Server Protocol on standard input and output."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from typing import BinaryIO, Final
 
 from normlint import __version__
 
-_STACK: Final = 64 * 2**20  # bytes for a thread's calls: some systems give far fewer than the main thread has
+_STACK: Final = 64 * 2**20  # bytes of stack per thread: some systems give far fewer than to the main thread
 _MISSING: Final = "normlint-server needs pygls: pip install 'normlint[lsp]'\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve one editor until it leaves; the exit status."""
+    """Serve one editor until it disconnects; return the exit status."""
     options = _parser().parse_args(arguments)
     if importlib.util.find_spec("pygls") is None:
         sys.stderr.write(_MISSING)
         return 2
-    if options.version:  # where it can't serve it has none: editors look for a server with this
+    if options.version:  # only if the server can run: editors look for it with `--version`
         sys.stdout.write(f"normlint-server {__version__}\n")
         return 0
     logging.basicConfig(level=options.log_level.upper(), stream=sys.stderr)
     threading.stack_size(_STACK)
     from normlint.faces.server.features import server
 
-    server.start_io(stdout=_own_output())
+    server.start_io(stdout=_redirect_stdout())
     return 0
 
 
@@ -44,8 +44,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _own_output() -> BinaryIO:
-    """Standard output for the protocol alone: what anything else prints there goes to standard error."""
+def _redirect_stdout() -> BinaryIO:
+    """Return stdout for the protocol alone; anything else printed to stdout goes to stderr."""
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return out

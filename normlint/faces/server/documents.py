@@ -1,4 +1,4 @@
-"""An editor's documents as sources, and what is found in them: what is open there, not what lies on the disk."""
+"""Turn an editor's open documents into sources and lint them; the files on disk are not read."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _LANGUAGES: Final = {"python": PYTHON, "markdown": MARKDOWN}
 
 
 class ExactDocument(TextDocument):
-    """Lines end where the protocol says, not at a form feed or a Unicode separator as `str.splitlines` has it."""
+    """A text whose lines end where the protocol says, unlike `str.splitlines` not at form feeds or separators."""
 
     @property
     def lines(self) -> Sequence[str]:
-        """With their ends."""
+        """Return the lines with their line ends."""
         return tuple(split_lines(self.source))
 
 
 class ExactWorkspace(Workspace):
-    """Keeps such documents."""
+    """A workspace of ExactDocuments."""
 
     def _create_text_document(
         self, doc_uri: str, source: str | None = None, version: int | None = None, language_id: str | None = None
@@ -49,9 +49,9 @@ class ExactWorkspace(Workspace):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is analysed at once, at one moment: a text, or a notebook with all its cells.
+    """A snapshot of an open text, or of a notebook with all its cells.
 
-    `cells` are the addresses of a notebook's cells by their number, `versions` the editor's numbers of the texts.
+    `cells`: the URI of each cell of a notebook by number. `versions`: the editor's version of each text by URI.
     """
 
     uri: str
@@ -63,33 +63,33 @@ class Document:
 
     @property
     def homes(self) -> tuple[str, ...]:
-        """The addresses of all texts in it."""
+        """Return the URIs of its texts."""
         return tuple(uri for uri, _ in self.versions)
 
     def home(self, cell: int | None) -> str:
-        """The address of the text that lines and columns count in."""
+        """Return the URI of the text or of the cell with this number."""
         return self.uri if cell is None else dict(self.cells)[cell]
 
     def cell(self, uri: str) -> int | None:
-        """The number of the cell at this address; None outside notebooks."""
+        """Return the number of the cell with this URI; None outside notebooks."""
         return next((number for number, own in self.cells if own == uri), None)
 
     def version(self, uri: str) -> int | None:
-        """The editor's number of a text."""
+        """Return the editor's version of a text."""
         return dict(self.versions).get(uri)
 
     def position(self, place: Place) -> types.Position:
-        """A place in the editor's units."""
+        """Convert a place to a position in the editor's encoding."""
         line = next(iter(self.source.lines(place.cell, place.line, place.line)), "")
         return types.Position(place.line - 1, self.codec.client_num_units(line[: place.column - 1]))
 
     def range(self, start: Place, end: Place) -> types.Range:
-        """A stretch in the editor's units."""
+        """Convert a start and end to a range in the editor's encoding."""
         return types.Range(self.position(start), self.position(end))
 
 
 def text_document(document: TextDocument, path: str, generation: int) -> Document | None:
-    """The document of an open text; None for a language that normlint doesn't read."""
+    """Return the document of an open text; None for a language that normlint doesn't read."""
     kind = _kind(document)
     if kind is None:
         return None
@@ -101,7 +101,7 @@ def text_document(document: TextDocument, path: str, generation: int) -> Documen
 def notebook_document(
     notebook: types.NotebookDocument, texts: Mapping[str, TextDocument], path: str, generation: int
 ) -> Document:
-    """The document of an open notebook; cells in other languages are counted but hold no code."""
+    """Return the document of an open notebook; cells in other languages are counted but hold no code."""
     found = ((cell, texts.get(unquote(cell.document))) for cell in notebook.cells)
     cells = [(cell, text) for cell, text in found if text is not None]
     written: list[dict[str, object]] = [
@@ -120,14 +120,14 @@ def notebook_document(
 
 
 def path_of(uri: str, folder: str) -> str:
-    """Where a document lies; one that lies nowhere yet goes by its name in the folder."""
+    """Return the path of a document; for an unsaved one its name in the folder."""
     path = to_fs_path(uri) if uri_scheme(uri) in ("file", "vscode-notebook-cell") else None
     return path or os.path.join(folder, os.path.basename(uri.partition(":")[2]) or "untitled")
 
 
 def _kind(document: TextDocument) -> str | None:
     by_name = SUFFIXES.get(os.path.splitext(document.filename or "")[1].lower())
-    if by_name == NOTEBOOK:  # its JSON, or a cell alone; JupyterLab and jupytext have all its code as one text
+    if by_name == NOTEBOOK:  # a cell, the JSON, or (JupyterLab, jupytext) all its code as one text
         alone = uri_scheme(document.uri) == "vscode-notebook-cell"
         return None if alone else _LANGUAGES.get(document.language_id or "")
     return by_name or _LANGUAGES.get(document.language_id or "python")
@@ -139,7 +139,7 @@ def _is_code(cell: types.NotebookCell, text: TextDocument) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A document and what was found in it. `warnings`: messages to show once, which belong to no line."""
+    """A document and the report on it; `warnings`: messages that belong to no line, to be shown once."""
 
     document: Document
     demand: Demand
@@ -148,7 +148,7 @@ class Checked:
 
 
 def check(document: Document, configs: Configs, folders: Sequence[str]) -> Checked:
-    """The findings with their fixes, and the norms; nothing for what is excluded or doesn't parse just now."""
+    """Lint a document with its file's settings; the report is empty if the file is excluded."""
     path = document.source.path
     settings = configs.of(path)
     broken = tuple(str(error) for error in configs.errors.values())
@@ -161,12 +161,12 @@ def check(document: Document, configs: Configs, folders: Sequence[str]) -> Check
 
 
 def look(document: Document, demand: Demand) -> Report:
-    """The report on a document; where making fixes fails, its findings without fixes."""
+    """Lint a document; if making fixes fails, report its findings without fixes."""
     return guarded(document.source.path, lambda wanted: _report(document.source, wanted), demand)
 
 
 def with_all_fixes(checked: Checked) -> Fixed | None:
-    """The document with all fixes made that the settings trust; None where they can't be."""
+    """Make all fixes the settings allow; None if that fails."""
     from normlint.engine.fix import FixRequest, fix
 
     source = checked.document.source
@@ -175,7 +175,7 @@ def with_all_fixes(checked: Checked) -> Fixed | None:
 
 
 def is_excluded(path: str, settings: Settings, folders: Sequence[str]) -> bool:
-    """Is the file excluded by the project's patterns, or part of an installed package?"""
+    """Return whether the file is excluded by the project's patterns, or is part of an installed package."""
     path = os.path.abspath(path)
     tops = {os.path.abspath(top) for top in (settings.root, *folders)}
     chain = [path]

@@ -1,4 +1,4 @@
-"""What the editor may ask, and what it tells."""
+"""Handle the editor's notifications, requests and commands."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ server: Final = NormlintServer()
 
 @server.feature(types.INITIALIZE)
 def initialize(ls: NormlintServer, params: types.InitializeParams) -> None:
-    """Take the settings that the editor starts with."""
+    """Apply the editor's initial settings."""
     ls.begin(params.initialization_options)
 
 
 @server.feature(types.INITIALIZED)
 async def initialized(ls: NormlintServer, _: types.InitializedParams) -> None:
-    """Watch for changed settings, and ask the editor for them: allowed from here on."""
+    """Ask the editor for its settings and for notifications of changes, which is allowed from here on."""
     await ls.watch()
     if ls.can("workspace.configuration"):
         await ls.ask()
@@ -32,7 +32,7 @@ async def initialized(ls: NormlintServer, _: types.InitializedParams) -> None:
 
 @server.feature(types.SHUTDOWN)
 async def shutdown(ls: NormlintServer, _: Any) -> None:
-    """Leave nothing behind. What is still under way is answered first: pygls stumbles over it."""
+    """Stop all work. Requests under way are answered first, since pygls fails on unanswered ones."""
     ls.documents.stop()
     for future in ls.waiting:
         if not future.done():
@@ -46,13 +46,13 @@ async def shutdown(ls: NormlintServer, _: Any) -> None:
 
 @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
 def did_open(ls: NormlintServer, params: types.DidOpenTextDocumentParams) -> None:
-    """Analyse a document that was opened at once."""
+    """Analyse an opened document immediately."""
     ls.documents.open(params.text_document.uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
 def did_change(ls: NormlintServer, params: types.DidChangeTextDocumentParams) -> None:
-    """Analyse a document that was edited once its author pauses."""
+    """Analyse an edited document after a pause."""
     ls.documents.touch(params.text_document.uri)
 
 
@@ -65,7 +65,7 @@ def did_close(ls: NormlintServer, params: types.DidCloseTextDocumentParams) -> N
 
 @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
 def notebook_did_open(ls: NormlintServer, params: types.DidOpenNotebookDocumentParams) -> None:
-    """Analyse all its cells as one piece of Python."""
+    """Analyse an opened notebook immediately."""
     ls.documents.open(params.notebook_document.uri)
 
 
@@ -90,7 +90,7 @@ def notebook_did_close(ls: NormlintServer, params: types.DidCloseNotebookDocumen
 
 @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
 async def did_change_configuration(ls: NormlintServer, params: types.DidChangeConfigurationParams) -> None:
-    """Read the settings anew; an editor that can't be asked for them sends them along."""
+    """Read the settings again, from the editor if it supports that, else from the notification."""
     ls.forget_warnings()
     if ls.can("workspace.configuration"):
         await ls.ask()
@@ -103,7 +103,7 @@ async def did_change_configuration(ls: NormlintServer, params: types.DidChangeCo
 
 @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=list(KINDS)))
 async def code_action(ls: NormlintServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """Fixes, a comment that silences, a run."""
+    """Return the code actions in a range."""
     uri = params.text_document.uri
     found = await ls.documents.current(uri)
     if found is None:
@@ -115,7 +115,7 @@ async def code_action(ls: NormlintServer, params: types.CodeActionParams) -> lis
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 async def hover(ls: NormlintServer, params: types.HoverParams) -> types.Hover | None:
-    """A rule's page, and how a norm reads."""
+    """Return what is known of the findings and norms at a position."""
     uri = params.text_document.uri
     found = await ls.documents.current(uri)
     return hover_of(found[1], uri, params.position) if found else None
@@ -126,7 +126,7 @@ async def hover(ls: NormlintServer, params: types.HoverParams) -> types.Hover | 
 
 @server.command(VERIFY)
 async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | None:
-    """Run one norm of a document: its number, or `{"line": N}`. It is interpreted."""
+    """Interpret one norm of a document, given by its number or `{"line": N}`, and show its verdict."""
     found = await ls.documents.current(uri)
     norm = runs.norm_at(found[1], uri, where) if found else None
     if found is None or norm is None:
@@ -149,7 +149,7 @@ async def verify(ls: NormlintServer, uri: str, where: Any) -> dict[str, Any] | N
 
 @server.command(FIX_ALL)
 async def apply_fix_all(ls: NormlintServer, uri: str) -> bool:
-    """Make all fixes that the settings trust, in one edit."""
+    """Make all fixes that the settings allow in one edit; return whether the editor applied it."""
     found = await ls.documents.current(uri)
     edit = await ls.documents.in_worker(partial(fix_all_edit, found[1], versioned=ls.versioned)) if found else None
     if edit is None:

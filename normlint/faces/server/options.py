@@ -1,4 +1,4 @@
-"""What an editor may set, over what a project's pyproject.toml says."""
+"""Parse the editor's settings, which override those of a project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from normlint.faces.options import TIMEOUT, is_device
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """None: as the project says. `extend_…`: besides what it says."""
+    """The editor's settings; None leaves the project's, `extend_…` is added to it."""
 
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] | None = None
@@ -25,7 +25,7 @@ class Options:
     device: str = "auto"
 
     def over(self, settings: Settings) -> Settings:
-        """The project's settings with these laid over them, as the command line's would be."""
+        """Return the project's settings with these applied, as with the command line's options."""
         return settings.over(
             select=self.select,
             ignore=self.ignore,
@@ -36,7 +36,7 @@ class Options:
 
 
 def options_of(*given: Any) -> tuple[Options, tuple[str, ...]]:
-    """The options in some JSON, later ones before earlier ones, and what is wrong with it: that is left out."""
+    """Return the options in JSON values, later ones overriding earlier ones, and messages on wrong ones, left out."""
     values: dict[str, Any] = {}
     wrong: list[str] = []
     for one in given:
@@ -51,7 +51,7 @@ def options_of(*given: Any) -> tuple[Options, tuple[str, ...]]:
 
 
 def _table(given: Any) -> dict[str, Any]:
-    """The settings alone, also where an editor wraps them in `settings` or in our name; null is no setting."""
+    """Return the settings without null values, also if they are wrapped in `settings` or `normlint`."""
     if not isinstance(given, dict):
         return {}
     for wrapper in ("settings", "normlint"):
@@ -82,4 +82,4 @@ _KEYS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "device": ("device", _device),
 }
 KNOWN: Final = tuple(_KEYS)
-_EDITORS: Final = ("server", "trace")  # how the server is started and watched stands in the same section
+_EDITORS: Final = ("server", "trace")  # settings of the editor extension in the same section

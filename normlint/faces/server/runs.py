@@ -1,4 +1,4 @@
-"""One norm run, because somebody asked for it, and its verdict laid into what is known of the document."""
+"""Run one norm on request and add its verdict to the document's results."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ HELPER: Final = "{} is a helper: verify the norms that call it"
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What was shown: `report` is of the one norm; None if it wasn't run, and `message` says why."""
+    """The result of running one norm: `report` on that norm is None if it wasn't run; `message` then says why."""
 
     message: str
     report: Report | None = None
 
     @property
     def wrong(self) -> bool:
-        """Does the norm compute something else, or is that not known?"""
+        """Return whether the verdict is wrong, or there is none."""
         verdicts = [norm.verdict for norm in self.report.norms if norm.verdict] if self.report else []
         return not verdicts or any(verdict.status == WRONG for verdict in verdicts)
 
 
 def norm_at(checked: Checked, uri: str, where: Any) -> ListedNorm | None:
-    """By its number, or the nearest one to a line (`{"line": 12}`, counted from 0), as an editor's cursor gives it."""
+    """Return the norm with the number `where`, or the one nearest to a line such as `{"line": 12}`, from 0."""
     norms = checked.report.norms
     if isinstance(where, int):
         return next((norm for norm in norms if norm.number == where), None)
@@ -54,7 +54,7 @@ def norm_at(checked: Checked, uri: str, where: Any) -> ListedNorm | None:
 
 
 def prepared(checked: Checked, norm: ListedNorm) -> Report | str:
-    """What the verifier needs to run the norm, with the findings about it; or why it can't be had."""
+    """Return a report with the norm, its verifier job and its findings, or a message why it can't be run."""
     from normlint.faces.verifying import preparing
 
     report = look(checked.document, preparing(checked.demand))
@@ -68,19 +68,19 @@ def prepared(checked: Checked, norm: ListedNorm) -> Report | str:
 
 
 def run(report: Report, options: Options) -> Ran:
-    """Interpret it, in a process of its own."""
+    """Interpret the norm in its own process."""
     done = attempt(report.norms[0].path, lambda: _run(report, options))
     return Ran(done.message) if isinstance(done, Failure) else done
 
 
 def end_all() -> None:
-    """End the processes in which norms are run, and remove what they have left."""
+    """End the processes in which norms are run, and remove their temporary files."""
     for verifier in tuple(_under_way):
         verifier.close()
 
 
 def with_verdict(checked: Checked, ran: Ran) -> Checked:
-    """What is known of the document, and what the run showed."""
+    """Return the document's results with those of the run."""
     if ran.report is None:
         return checked
     new = ran.report.norms[0]
@@ -91,9 +91,9 @@ def with_verdict(checked: Checked, ran: Ran) -> Checked:
 
 
 async def in_thread(work: Callable[[], Answer], waiting: set[asyncio.Future[Any]]) -> Answer | None:
-    """Work of many seconds that must not keep the server from ending: a daemon does it.
+    """Run `work`, which may take many seconds, in a daemon thread, so that it can't keep the server from ending.
 
-    While it lasts, its future is among those `waiting`: to end them is to give them None.
+    Meanwhile its future is in `waiting`; setting that to None ends the wait.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Answer | None] = loop.create_future()
@@ -121,7 +121,7 @@ def _run(report: Report, options: Options) -> Ran:
 
     try:
         verifier = Verifier(options.device, options.verify_timeout, 1)
-        with _known(verifier), verifier:  # known until it is closed, so that a server that ends waits for that
+        with _registered(verifier), verifier:  # known until it is closed, so that shutdown waits for that
             verified = CachedVerifier(verifier).verified(report)
     except TorchMissingError:
         return Ran(NO_TORCH)
@@ -134,7 +134,7 @@ def _run(report: Report, options: Options) -> Ran:
 
 
 @contextlib.contextmanager
-def _known(verifier: Verifier) -> Iterator[None]:
+def _registered(verifier: Verifier) -> Iterator[None]:
     _under_way.add(verifier)
     try:
         yield

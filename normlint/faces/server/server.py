@@ -1,4 +1,4 @@
-"""The server: the documents that are open with what is known of each, and what it tells the editor and asks it."""
+"""Keep the open documents and their reports, and send diagnostics, messages and requests to the editor."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TYPING: Final = 0.15  # seconds without a change after which a document is analy
 
 @dataclass(slots=True, eq=False)
 class Opened:
-    """An open document or notebook. `generation` counts its changes; what is `checked` may be of an older one."""
+    """An open document or notebook; `generation` counts its changes, and `checked` may belong to an older one."""
 
     uri: str
     generation: int = 0
@@ -48,66 +48,66 @@ class Opened:
 
     @property
     def current(self) -> Checked | None:
-        """What is known of it as it stands."""
+        """Return the results for the current text; None if it hasn't been analysed."""
         checked = self.checked
         return checked if checked is not None and checked.document.generation == self.generation else None
 
 
 class OpenDocuments:
-    """Everything here happens in the event loop; only `check` runs beside it, for one document at a time."""
+    """The open documents; all work is done in the event loop, except `check`, which runs in one worker thread."""
 
     def __init__(self, show: Callable[[Checked], None]) -> None:
         self._show = show
         self._opened: dict[str, Opened] = {}
         self._pool = ThreadPoolExecutor(1, "normlint")
-        self.options = Options()  # the editor's
+        self.options = Options()  # the editor's settings
         self.workspace = Workspace(None)
 
     @property
     def uris(self) -> tuple[str, ...]:
-        """The documents and notebooks that are open."""
+        """Return the URIs of the open documents and notebooks."""
         return tuple(self._opened)
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The directories of the workspace, the deepest first."""
+        """Return the directories of the workspace, the longest path first."""
         paths = (to_fs_path(folder.uri) for folder in self.workspace.folders.values())
         return tuple(sorted((path for path in paths if path), key=len, reverse=True))
 
     def open(self, uri: str) -> None:
-        """Note that a document was opened."""
+        """Add a document and analyse it."""
         self._opened[uri] = Opened(uri)
         self.touch(uri, 0.0)
 
     def close(self, uri: str) -> None:
-        """Forget a document that was closed."""
+        """Remove a closed document."""
         opened = self._opened.pop(uri, None)
         if opened is not None and opened.waiting is not None:
             opened.waiting.cancel()
 
     def touch(self, uri: str, delay: float = TYPING) -> None:
-        """Note that a document has changed: it is analysed when no more changes have come for `delay` seconds."""
+        """Analyse a changed document after `delay` seconds without further changes."""
         opened = self._opened.get(uri)
         if opened is None:
             return
         opened.generation += 1
         if opened.waiting is not None:
             opened.waiting.cancel()
-        opened.waiting = asyncio.get_running_loop().create_task(self._later(opened, delay))
+        opened.waiting = asyncio.get_running_loop().create_task(self._check_later(opened, delay))
 
     def reload(self) -> None:
-        """Analyse all open documents anew, since settings have changed."""
+        """Analyse all open documents again, since settings have changed."""
         for uri in self.uris:
             self.touch(uri, 0.0)
 
     def stop(self) -> None:
-        """Cancel all work, since the editor leaves."""
+        """Cancel all work, since the server is shut down."""
         for uri in self.uris:
             self.close(uri)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def current(self, uri: str) -> tuple[Opened, Checked] | None:
-        """What is known of a document, or of the notebook of a cell, as it stands now; None for what isn't open."""
+        """Return the current results for a document, or for the notebook of a cell; None if it isn't open or read."""
         opened = self._opened.get(self.home(uri))
         while opened is not None and self._opened.get(opened.uri) is opened:
             checked = opened.current or await self._checked(opened)
@@ -118,22 +118,22 @@ class OpenDocuments:
         return None
 
     async def in_worker(self, work: Callable[[], Answer]) -> Answer:
-        """Work with a document's text, which goes where all of it is done."""
+        """Run `work` in the worker thread and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def home(self, uri: str) -> str:
-        """The notebook of a cell; else the address itself."""
+        """Return the URI of the notebook of a cell; for other texts the URI itself."""
         notebook = self.workspace.get_notebook_document(cell_uri=uri)
         return notebook.uri if notebook is not None else uri
 
-    async def _later(self, opened: Opened, delay: float) -> None:
+    async def _check_later(self, opened: Opened, delay: float) -> None:
         await asyncio.sleep(delay)
         found = await self.current(opened.uri)
         if found is not None:
             self._show(found[1])
 
     async def _checked(self, opened: Opened) -> Checked | None:
-        """Analyse a document and keep the result unless the text has changed meanwhile; None for another language."""
+        """Analyse a document and store the result unless the text has changed meanwhile; None for another language."""
         async with opened.lock:
             if opened.current is not None:
                 return opened.current
@@ -166,7 +166,7 @@ _NOTEBOOKS: Final = types.NotebookDocumentSyncOptions(
 
 
 class NormlintServer(LanguageServer):
-    """One editor's server."""
+    """The language server of one editor."""
 
     def __init__(self) -> None:
         super().__init__("normlint", __version__, notebook_document_sync=_NOTEBOOKS)
@@ -177,27 +177,27 @@ class NormlintServer(LanguageServer):
 
     @property
     def versioned(self) -> bool:
-        """Can the editor tell whether an edit is meant for the text that it has?"""
+        """Return whether the editor supports edits for a specific version of a text."""
         return self.can("workspace.workspace_edit.document_changes")
 
     def can(self, capability: str) -> bool:
-        """Has the editor said that it can do this?"""
+        """Return whether the editor has this capability."""
         return bool(get_capability(self.client_capabilities, capability, False))
 
     def begin(self, options: Any) -> None:
-        """The editor has said what it can do; documents are kept from now on."""
+        """Set up the workspace and the initial settings after the editor's `initialize` request."""
         first = self.workspace
         folders = list(first.folders.values())
         exact = ExactWorkspace(first.root_uri, workspace_folders=folders, position_encoding=first.position_encoding)
         if not folders and first.root_uri:
             exact.add_folder(types.WorkspaceFolder(first.root_uri, "root"))
-        self.protocol._workspace = exact  # noqa: SLF001 - pygls has no other way in
+        self.protocol._workspace = exact  # noqa: SLF001 - pygls has no public way to set it
         self.documents.workspace = exact
         self.given = options
         self.configure()
 
     def configure(self, *settings: Any) -> None:
-        """Take the editor's settings, over those given at the start, and analyse all documents anew."""
+        """Apply the editor's settings over the initial ones, and analyse all documents again."""
         self.documents.options, wrong = options_of(self.given, *settings)
         self.warn(*wrong)
         self.documents.reload()
@@ -219,7 +219,7 @@ class NormlintServer(LanguageServer):
                 await self.client_register_capability_async(types.RegistrationParams([wanted]))
 
     def show(self, checked: Checked) -> None:
-        """Tell the editor what is known of a document now."""
+        """Send the diagnostics and warnings of a document to the editor."""
         self.warn(*checked.warnings)
         for error in checked.report.errors:
             LOG.info("%s: %s", error.path, error.message)
@@ -233,14 +233,14 @@ class NormlintServer(LanguageServer):
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def warn(self, *messages: str) -> None:
-        """Show each message once."""
+        """Show each message to the user, unless it was shown before."""
         for message in messages:
             if message not in self._shown_messages:
                 self._shown_messages.add(message)
                 self.say(f"normlint: {message}", types.MessageType.Warning)
 
     def forget_warnings(self) -> None:
-        """Forget which messages were shown: after a change of the settings each is shown again."""
+        """Forget which messages were shown, so that each is shown again after a change of settings."""
         self._shown_messages.clear()
 
     def say(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:

@@ -1,4 +1,4 @@
-"""What an editor shows in a text: findings, and what is said of the place under the cursor."""
+"""Make the diagnostics and hovers that an editor shows in a text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEVERITY: Final = {
 
 
 def diagnostics_of(checked: Checked) -> dict[str, list[types.Diagnostic]]:
-    """By the address of each text of the document, also those that there is nothing to say of."""
+    """Return the diagnostics of the document by the URI of each of its texts, also for texts without findings."""
     found: dict[str, list[types.Diagnostic]] = {uri: [] for uri in checked.document.homes}
     for finding in checked.report.findings:
         found[checked.document.home(finding.start.cell)].append(diagnostic(checked, finding))
@@ -32,7 +32,7 @@ def diagnostics_of(checked: Checked) -> dict[str, list[types.Diagnostic]]:
 
 
 def diagnostic(checked: Checked, finding: Diagnostic) -> types.Diagnostic:
-    """One finding, with the verdict on its norm if there is one."""
+    """Return a finding as a diagnostic, with the verdict on its norm if there is one."""
     style = types.DiagnosticSeverity.Information if finding.code.startswith(STYLE) else None
     return types.Diagnostic(
         range=checked.document.range(finding.start, finding.end),
@@ -48,7 +48,7 @@ VERIFY: Final = "normlint.verify"
 
 
 def verify_command(title: str, checked: Checked, norm: ListedNorm) -> types.Command:
-    """The command that runs this norm."""
+    """Return the command that runs this norm."""
     return types.Command(title, VERIFY, arguments=[checked.document.uri, norm.number])
 
 
@@ -57,12 +57,12 @@ MOST: Final = 10  # lines of a hover
 
 
 def hover_of(checked: Checked, uri: str, at: types.Position) -> types.Hover | None:
-    """At most ten lines; None where there is nothing to say."""
+    """Return a hover of at most MOST lines on the findings and norms at a position; None if there are none."""
     findings = [one for one in checked.report.findings if _covers(checked, one, uri, at)]
     norms = _norms_at(checked, uri, at)
     numbers = {number for one in findings for number in one.norms}
     norms += [one for one in checked.report.norms if one.number in numbers and one not in norms]
-    parts = [*map(_brief, findings), *map(norm_text, norms)]
+    parts = [*map(_finding_text, findings), *map(norm_text, norms)]
     if not parts:
         return None
     where = checked.document.range(findings[0].start, findings[0].end) if findings else None
@@ -71,7 +71,7 @@ def hover_of(checked: Checked, uri: str, at: types.Position) -> types.Hover | No
 
 
 def norm_text(norm: ListedNorm) -> str:
-    """How a norm reads, and what running it has shown."""
+    """Return Markdown with a norm's name, sentence, spine and verdict."""
     return "  \n".join(_norm_lines(norm))
 
 
@@ -83,8 +83,8 @@ def _norm_lines(norm: ListedNorm) -> Iterator[str]:
         yield from (line for line in (f"verify: {verdict_text(norm.verdict)}", eps_text(norm.verdict)) if line)
 
 
-def _brief(finding: Diagnostic) -> str:
-    """What is wrong, and where to read on."""
+def _finding_text(finding: Diagnostic) -> str:
+    """Return Markdown with a finding's message, consequence and a link to its rule's page."""
     lines = (
         f"**{finding.name} ({finding.code})**, {finding.severity}: {finding.message}",
         finding.consequence,
@@ -99,17 +99,17 @@ def _covers(checked: Checked, finding: Diagnostic, uri: str, at: types.Position)
 
 
 def _norms_at(checked: Checked, uri: str, at: types.Position) -> list[ListedNorm]:
-    """Those in this line, or else the next one where the class or function around it is named."""
+    """Return the norms in this line; else, on the name of a class or function, the next norm in it."""
     cell, line = checked.document.cell(uri), at.line + 1
     norms = [one for one in checked.report.norms if one.place.cell == cell]
-    name = _defined(checked, cell, at)
+    name = _definition_name_at(checked, cell, at)
     below = [one for one in norms if one.place.line > line and name in one.qualname.split(".")]
     here = [one for one in norms if one.place.line == line]
     return here or [one for one in below if one.qualname == below[0].qualname][:1]
 
 
-def _defined(checked: Checked, cell: int | None, at: types.Position) -> str | None:
-    """The name under the cursor, where it is that of a definition."""
+def _definition_name_at(checked: Checked, cell: int | None, at: types.Position) -> str | None:
+    """Return the name under the cursor if it is the name in a class or function statement."""
     text = next(iter(checked.document.source.lines(cell, at.line + 1, at.line + 1)), "")
     named = _DEFINES.match(text)
     if named is None:

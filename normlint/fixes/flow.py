@@ -177,8 +177,9 @@ def sole_reader(document: Document, stmt: Any) -> cst.CSTNode | None:
 def only_for(document: Document, node: cst.CSTNode, kept: cst.CSTNode) -> Changes:
     """Remove the statements that only this expression reads, and those that only they read, but for those in `kept`."""
     staying, line = set(re.findall(r"\w+", shown(kept))), document.line(node)
-    names = [n for n in document.below(node, cst.Name) if reads(document, n) and n.value not in staying]
-    found = (definition(document, name) for name in names if line is not None)
+    names = [n for n in document.below(node, cst.Name) if reads(document, n)]
+    read = [n for n in names if n is node or n.value not in staying]  # `kept` is part of what the node itself means
+    found = (definition(document, name) for name in read if line is not None)
     alone = [s for s in found if s is not None and sole_reader(document, s) is line]
     return {gone: None for s in alone for gone in (*document.gone(s), *only_for(document, s.value, kept))}
 

@@ -13,7 +13,7 @@ from normlint.evaluate.monomial import Param
 from normlint.fixes.calls import parameters
 from normlint.fixes.casts_words import receiver
 from normlint.fixes.document import Change, Changes, Document, in_front
-from normlint.fixes.flow import given
+from normlint.fixes.flow import definition, given
 from normlint.fixes.powers import renamed
 from normlint.fixes.spelling import (
     PRODUCT,
@@ -85,7 +85,7 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     message = "Apply " + " and ".join(f"`self.{p.name}`" for p in (new.gain, new.bias) if p is not None)
     inside = [n for n in document.below(forward, cst.Return) if document.around(n, cst.FunctionDef) is forward]
     returns = [n for n in inside if n.value is not None]
-    if any(_is_no_norm(forward, n.value) for n in returns):
+    if any(_is_no_norm(document, forward, n.value) for n in returns):
         return
     if new.gain is not None and new.bias is None and norm.main.shift is not None:
         yield from ((message, changes) for changes in _in_front_of_bias(new, norm, forward))
@@ -94,9 +94,9 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     yield message, dict(_before_cast(new, n.value) if after else (n.value, _onto(new, n.value)) for n in returns)
 
 
-def _is_no_norm(forward: cst.FunctionDef, value: cst.BaseExpression | None) -> bool:
+def _is_no_norm(document: Document, forward: cst.FunctionDef, value: cst.BaseExpression | None) -> bool:
     """Return whether several values, one of two, or a parameter is returned: no gain is applied to that."""
-    came_in = isinstance(value, cst.Name) and value.value in parameters(forward)
+    came_in = isinstance(value, cst.Name) and value.value in parameters(forward) and not definition(document, value)
     return came_in or isinstance(value, cst.Tuple | cst.List | cst.Dict | cst.IfExp)
 
 

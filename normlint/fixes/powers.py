@@ -40,10 +40,10 @@ class Power(NamedTuple):
     power: Fraction
 
     def to(self, document: Document, tree: Tree, power: Fraction) -> Changes:
-        """Change the power of the base; nothing if the new power is neither 1 nor a root."""
+        """Change the power of the base; nothing if the new power is none of 1, -1, 1/2 and -1/2."""
         if power == 1:
             return {self.whole: in_place_of(document, self.whole, self.base)}
-        if abs(power) != HALF:
+        if power not in (HALF, -HALF, -1):
             return {}
         return {self.whole: in_place_of(document, self.whole, rooted(tree, self.base, NAMED[power]))}
 

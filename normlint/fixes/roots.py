@@ -177,9 +177,12 @@ class Place(NamedTuple):
 def place(document: Document, c: Computation) -> Place | None:
     """Return what the first root is taken of; if the statistic is a root itself, what the input is divided by."""
     squared, start = all(step.op not in ("norm", "std") for step in c.trail), document.at(c.statistic.span)
-    powers = [one.base for one in powers_of(document, c)]
+    for power in reversed(powers_of(document, c)):
+        if squared or power.power != 2:
+            return Place(power.base, squared)
+        squared = True
     divided = (p.value for p in (joining(document, start) if start is not None else ()) if operation(p.node) == "div")
-    node = powers[-1] if powers else next(divided, None)
+    node = next(divided, None)
     return Place(node, squared) if node is not None else None
 
 

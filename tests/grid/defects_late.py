@@ -202,7 +202,7 @@ MODULE: Final = (
         "NRM505",
         "a bias nobody uses",
         {"bias": ("a bias made, never applied",)},
-        {"structure": MODULES, "wrap": NATIVE, "gain": tuple(n for n in GAINED if not GAINS[n].test)},
+        {**LAYER, "structure": MODULES, "wrap": NATIVE, "gain": tuple(n for n in GAINED if not GAINS[n].test)},
         (),
     ),
 )

@@ -159,7 +159,9 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
 
 
 def _of_samples(c: Computation) -> bool:
-    """Return whether all axes but the first are reduced, counted by a gain's shape such as (1, 1, D)."""
+    """Return whether a sample is reduced whole: three axes to the last, or all but the first of a (1, 1, D) gain."""
+    if c.statistic.axes == (-3, -2, -1):
+        return True
     spelled = {len(g.param.shape) for g in c.gains if g.param.shape is not None and len(g.param.shape) > 2}
     return any(c.statistic.axes == tuple(range(1, rank)) for rank in spelled)
 

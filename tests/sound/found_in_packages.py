@@ -574,4 +574,33 @@ embedding = model.W_E - model.W_E.mean(dim=1).unsqueeze(1)
 lengths = torch.norm(embedding, dim=1).unsqueeze(1)
 embedding = embedding * torch.sqrt(torch.tensor(model.cfg.d_model)) / lengths
 """,
+    "one scale for a whole block of an equivariant model, whose last three axes are named": """
+class BlockNorm(nn.Module):
+    def __init__(self, d, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d))
+
+    def forward(self, x):
+        h = x.float()
+        scale = h.square().mean(dim=(-3, -2, -1), keepdim=True).add(self.eps).rsqrt()
+        return (h * scale).type_as(x) * self.weight
+""",
+    "a length over the channels, and a gain with as many axes as the layout says": """
+class LayerNorm(nn.Module):
+    def __init__(self, channels, spatial, eps=1e-6, data_format="channels_last"):
+        super().__init__()
+        if data_format == "channels_last":
+            shape = (channels,)
+        else:
+            shape = (channels,) + (1,) * spatial
+        self.weight = nn.Parameter(torch.ones(shape))
+        self.data_format = data_format
+        self.eps = eps
+
+    def forward(self, x):
+        if self.data_format == "channels_last":
+            return F.normalize(x, p=2, dim=-1, eps=self.eps) * self.weight
+        return F.normalize(x, p=2, dim=1, eps=self.eps) * self.weight
+""",
 }

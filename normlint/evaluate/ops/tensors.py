@@ -28,7 +28,9 @@ def _sizes(given: tuple[Given, ...]) -> tuple[Mono | None, ...] | None:
 
 
 def placed(shape: tuple[Mono | None, ...] | None) -> str:
-    """Return "last" if a tensor of this shape varies along the last axis, and "other" if along another."""
+    """Return "last" if a tensor of this shape varies along the last axis, "other" if along another, "" if unknown."""
+    if shape is None:
+        return ""
     if not shape or len(shape) == 1 or shape[-1] != Mono(1.0):
         return "last"
     return "other"

@@ -586,21 +586,24 @@ class BlockNorm(nn.Module):
         scale = h.square().mean(dim=(-3, -2, -1), keepdim=True).add(self.eps).rsqrt()
         return (h * scale).type_as(x) * self.weight
 """,
-    "a length over the channels, and a gain with as many axes as the layout says": """
-class LayerNorm(nn.Module):
-    def __init__(self, channels, spatial, eps=1e-6, data_format="channels_last"):
+    "a gain with as many axes as an argument says": """
+class RMSNorm(nn.Module):
+    def __init__(self, channels, after=1, eps=1e-6, first=False):
         super().__init__()
-        if data_format == "channels_last":
-            shape = (channels,)
+        if first:
+            shape = (channels,) + (1,) * after
         else:
-            shape = (channels,) + (1,) * spatial
+            shape = (channels,)
         self.weight = nn.Parameter(torch.ones(shape))
-        self.data_format = data_format
+        self.first = first
         self.eps = eps
 
     def forward(self, x):
-        if self.data_format == "channels_last":
-            return F.normalize(x, p=2, dim=-1, eps=self.eps) * self.weight
-        return F.normalize(x, p=2, dim=1, eps=self.eps) * self.weight
+        h = x.float()
+        if self.first:
+            scale = torch.rsqrt(h.pow(2).mean(-2, keepdim=True) + self.eps)
+        else:
+            scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return (h * scale).type_as(x) * self.weight
 """,
 }

@@ -242,7 +242,7 @@ def eps_zero_in_half(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations:
         if not c.sees_fp16 or c.guarded:
             continue
-        if c.statistic.default_eps and c.statistic.square in (DType.INPUT, DType.PARAM):
+        if c.statistic.default_eps and c.statistic.square is DType.INPUT:  # a row of a weight isn't padding
             message = "F.normalize's eps of 1e-12 is 0 in fp16: a row of zeros gives NaN"
             yield Problem(c.statistic.span, message, partial(repair.given_to_normalize, c.statistic.span))
             continue

@@ -98,6 +98,12 @@ class _Chosen:
         """Return the span from the start of the first edit to the end of the last."""
         return Span(min(edit.span.start for edit in self.edits), max(edit.span.end for edit in self.edits))
 
+    @property
+    def is_safe(self) -> bool:
+        """Return whether the fix changes no correct result."""
+        fix = self.diagnostic.fix
+        return fix is not None and fix.applicability is Applicability.SAFE
+
     def waits_for(self, other: _Chosen) -> bool:
         """Return whether both fix the same norm, and one binds or unbinds a name that the other writes."""
         norms = set(self.diagnostic.norms) & set(other.diagnostic.norms)
@@ -203,13 +209,29 @@ class Rounds:
         chosen: list[_Chosen] = []
         for view in views:
             end = -1
-            for one in sorted(_candidates(view), key=lambda one: one.hull):
-                if left[one.diagnostic] < 1 or self.request.skipped.intersection(_norms(view, one.diagnostic)):
-                    continue
+            for one in self._wanted(view, left):
                 if one.hull.start > end and not any(one.waits_for(other) for other in chosen):
                     chosen.append(one)
                     end = one.hull.end
         return chosen
+
+    def _wanted(self, view: View, left: Counter[Diagnostic]) -> list[_Chosen]:
+        """Return the fixes of a unit in text order, but the unsafe ones of a norm only if it has no safe one left.
+
+        A safe one may make an unsafe one unnecessary: an eps that is 0 in fp16 may be right in fp32.
+        """
+        found = [
+            one
+            for one in sorted(_candidates(view), key=lambda one: one.hull)
+            if left[one.diagnostic] > 0 and not self.request.skipped.intersection(_norms(view, one.diagnostic))
+        ]
+        first = {
+            norm
+            for one in found
+            if one.is_safe and _finding_key(one.diagnostic) not in self.dropped
+            for norm in one.diagnostic.norms
+        }
+        return [one for one in found if one.is_safe or first.isdisjoint(one.diagnostic.norms)]
 
 
 def rewritten(

@@ -384,3 +384,24 @@ def test_an_error_while_fixes_are_sought_leaves_the_findings(using: Using, monke
     assert ([one.code for one in linted.findings], linted.errors) == (["NRM101"], told)
     done = fixed("wide\n")
     assert (done.changed, [one.code for one in done.report.findings], done.report.errors) == (False, ["NRM101"], told)
+
+
+def test_the_safe_fix_of_a_norm_comes_first_so_that_an_unsafe_one_may_be_unnecessary() -> None:
+    text = """import torch
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-8):
+        super().__init__()
+        self.scale = dim**-0.5
+        self.eps = eps
+        self.g = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        norm = torch.norm(x, dim=-1, keepdim=True) * self.scale
+        return x / norm.clamp(min=self.eps) * self.g
+"""
+    made = after(text, demand=replace(UNSAFELY, selection=Selection(("NRM206", "NRM305")))).decode()
+    assert "torch.norm(x.float()" in made
+    assert "eps=1e-8" in made

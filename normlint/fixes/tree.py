@@ -47,7 +47,10 @@ class Tree:
         """Return the text for fixes that change nodes of libcst, which is imported only then."""
         from normlint.fixes.document import Document
 
-        tops = [(_first_line(n), n.end_lineno or n.lineno) for n in self.root.body]
+        tops = [
+            (min(d.lineno for d in (n, *getattr(n, "decorator_list", ()))), n.end_lineno or n.lineno)
+            for n in self.root.body
+        ]
         return Document(self.text, tops, self.imported)
 
     @cached_property
@@ -127,12 +130,6 @@ class Tree:
     def holder(self, node: ast.AST, kind: Any) -> Any:
         """Return the innermost node of that kind that is this one or holds it."""
         return next((n for n in (node, *self.above(node)) if isinstance(n, kind)), None)
-
-
-def _first_line(node: ast.AST) -> int:
-    """Return the node's first line, including decorators."""
-    lines: list[int] = [one.lineno for one in (node, *getattr(node, "decorator_list", ()))]
-    return min(lines)
 
 
 def spelled(tree: Tree, dotted: str) -> str | None:

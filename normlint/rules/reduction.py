@@ -51,7 +51,9 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
         stat = next(
             (t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and not is_of_vector(t)), None
         )
-        if stat is not None and not c.placing.single:
+        centred = c.centre is not None and not c.gains and misses_features(c.centre)
+        of_set = centred and stat is c.statistic  # as PairNorm's, of all nodes of a graph
+        if stat is not None and not of_set and not c.placing.single:
             how = "over the whole shape" if c.fused else "without a dim"
             message = f"`{stat.spelled}` {how}: all tokens of the batch share one scale"
             yield Problem(stat.span, message, partial(repair.over_last_axis, norm, c, stat))

@@ -606,4 +606,13 @@ class RMSNorm(nn.Module):
             scale = torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
         return (h * scale).type_as(x) * self.weight
 """,
+    "one scale for all nodes of a graph, centred over the nodes": """
+class NodeNorm(nn.Module):
+    eps = 1e-6
+
+    def forward(self, nodes):
+        x = nodes.flatten(1)
+        x = x - x.mean(dim=0, keepdim=True)
+        return x * x.shape[0] ** 0.5 / (x.norm() + self.eps)
+""",
 }

@@ -187,6 +187,13 @@ def scaled(layer):
     layer = nn.Linear(4, 4)
     return layer.weight / layer.weight.norm(dim=1, keepdim=True)
 """,
+    "value of a flag": norm_class(
+        "if self.centre:\n    x = x - x.mean(-1, keepdim=True)\n"
+        "return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight",
+        name="LayerNorm",
+    )
+    .replace("self.eps = eps", "self.eps, self.centre = eps, bool(centre)")
+    .replace("eps=1e-6)", "eps=1e-6, centre=0)"),
     "learned": norm_class(PLAIN).replace("self.eps = eps", "self.eps = nn.Parameter(torch.tensor(eps))"),
 }
 

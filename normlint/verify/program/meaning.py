@@ -90,9 +90,14 @@ def _widened_by_callers(norm: Norm, c: Computation) -> bool:
 
 def open_question(norm: Norm, text: str) -> str:
     """Return what the text must say before a reference can be chosen, "" for nothing; no rule reports these cases."""
-    c = norm.main
     if norm.owner.unused_groups is not None:
         return "how many groups are meant: that is stored and never read"
+    if len({one.kind for one in norm.computations if one.returned and one.tests}) > 1:
+        return "the value of a flag: its paths compute norms of different kinds"
+    return _open_in_formula(norm, norm.main, text)
+
+
+def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     if c.input.factors and all(isinstance(f.atom, Apply) and f.atom.held for f in c.input.factors):
         return "an input: this scales what a layer holds"
     if c.centred[0] != c.centred[1] and norm.owner.intent not in ("layer", "rms"):

@@ -181,6 +181,9 @@ OPEN = {
         "return (x * factor).to(x.dtype) * self.weight"
     ),
     "clips": function("x * (most / x.norm(dim=-1, keepdim=True).clamp(min=most))", "x, most=1.0", "l2_limit"),
+    "a norm: this": function(
+        "x * (most / x.pow(2).mean(-1, keepdim=True).sqrt().clamp(min=most))", "x, most", "rms_threshold"
+    ),
     "scales what a layer holds": HEAD
     + """
 def scaled(layer):
@@ -194,6 +197,18 @@ def scaled(layer):
     )
     .replace("self.eps = eps", "self.eps, self.centre = eps, bool(centre)")
     .replace("eps=1e-6)", "eps=1e-6, centre=0)"),
+    "whose eps": HEAD
+    + """
+class PairLayerNorm(nn.Module):
+    def __init__(self, size, eps=1e-8):
+        super().__init__()
+        self.eps = eps
+        self.norm = nn.LayerNorm(size)
+
+    def forward(self, features, vectors):
+        lengths = vectors.norm(dim=(-1, -2), keepdim=True)
+        return self.norm(features), vectors / (lengths + self.eps)
+""",
     "learned": norm_class(PLAIN).replace("self.eps = eps", "self.eps = nn.Parameter(torch.tensor(eps))"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from normlint.evaluate.monomial import (
@@ -24,7 +25,7 @@ from normlint.evaluate.monomial import (
     bears_stat,
 )
 from normlint.norm.evidence import is_instance_norm
-from normlint.norm.norm import HALF, Computation, Gain, Norm
+from normlint.norm.norm import HALF, Computation, Eps, Gain, Norm
 from normlint.norm.owner import is_eps
 from normlint.norm.recognise import deep_steps
 from normlint.rules.count import unbiased_variance
@@ -110,9 +111,12 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
         return "what its scale is multiplied with, which has to be centred, too"
     if c.standardises and not any(True for _ in unbiased_variance(norm)):
         return "a name that says what is meant: its variance is unbiased, as that of data"
-    bounded = any(e.how == "clamp" and not is_eps(e.name) and (e.default or 0) >= 1e-2 for e in c.eps)
-    if bounded or any(s.op == "unknown" and _CHOICE.match(text, s.span.start) for s in c.trail):
+    chosen = any(s.op == "unknown" and _CHOICE.match(text, s.span.start) for s in c.trail)
+    if chosen or any(map(partial(_bounds, c), c.eps)):
         return "a norm: this clips"
+    owner = norm.owner
+    if c.fused and owner.takes_eps and owner.unused_eps is None and not any(e.name for e in c.eps):
+        return "whose eps it is: torch's own norm isn't given it"
     moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
     if c.fused and (not moved or c.scaled_before):
         return "an input that goes into torch's own norm as it comes in"
@@ -121,6 +125,12 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
         return "an eps that is a number: this one is learned"
     return ""
+
+
+def _bounds(c: Computation, e: Eps) -> bool:
+    """Return whether a floor is no eps but a bound: a large one, or one that the result is scaled back to."""
+    scales = {*(one.name for one in c.others if isinstance(one, Input)), *(g.param.name for g in c.gains)}
+    return e.how == "clamp" and not is_eps(e.name) and (e.name in scales or (e.default or 0) >= 1e-2)
 
 
 def _is_made_of_a_statistic(atom: Atom) -> bool:

@@ -222,6 +222,15 @@ def misses_features(stat: Stat) -> bool:
     return True
 
 
+def reduces_samples(c: Computation) -> bool:
+    """Return whether a sample is reduced whole: three or more last axes, or all but the first of a (1, 1, D) gain."""
+    axes = c.statistic.axes
+    if isinstance(axes, tuple) and len(axes) > 2 and axes == tuple(range(-len(axes), 0)):
+        return True
+    ranks = {len(g.param.shape) for g in c.gains if g.param.shape is not None and len(g.param.shape) > 2}
+    return any(axes == tuple(range(1, rank)) for rank in ranks)
+
+
 def differs_by_choice(c: Computation, other: Computation) -> bool:
     """Return whether a flag or an unknown test chooses between these paths, whose formula is the same."""
     if _formula(c) != _formula(other):

@@ -7,7 +7,7 @@ from functools import partial
 
 from normlint.evaluate.monomial import ALL, Stat
 from normlint.norm.conventions import normalises
-from normlint.norm.evidence import along_features, may_be_instance_norm, misses_features
+from normlint.norm.evidence import along_features, may_be_instance_norm, misses_features, reduces_samples
 from normlint.norm.norm import Computation, Norm, is_argument, is_of_vector
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import REVIEW, Applicability
@@ -148,7 +148,7 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         plain = norm.owner.intent == "" and all(g.param.role == "parameter" for g in c.gains)
         if norm.owner.intent not in ("rms", "layer", "norm", "l2") and not plain:
             continue
-        if may_be_instance_norm(norm, c) or _of_samples(c):
+        if may_be_instance_norm(norm, c) or reduces_samples(c):
             continue
         if not (c.gains and all(along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
             continue
@@ -158,14 +158,6 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if stat is not None and stat.layout == () and not stat.default_dim:
             message = f"reduces {_shown(c)}{c.placing.suffix}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm), evidence=c.gains[0].param.span)
-
-
-def _of_samples(c: Computation) -> bool:
-    """Return whether a sample is reduced whole: three axes to the last, or all but the first of a (1, 1, D) gain."""
-    if c.statistic.axes == (-3, -2, -1):
-        return True
-    spelled = {len(g.param.shape) for g in c.gains if g.param.shape is not None and len(g.param.shape) > 2}
-    return any(c.statistic.axes == tuple(range(1, rank)) for rank in spelled)
 
 
 def _beside_argument(norm: Norm) -> Iterator[Problem]:

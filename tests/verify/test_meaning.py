@@ -197,7 +197,11 @@ def scaled(layer):
     )
     .replace("self.eps = eps", "self.eps, self.centre = eps, bool(centre)")
     .replace("eps=1e-6)", "eps=1e-6, centre=0)"),
-    "whose eps": HEAD
+    "whole samples": norm_class(
+        "return x * torch.rsqrt(x.pow(2).mean((-3, -2, -1), keepdim=True) + self.eps) * self.weight",
+        name="BlockRMSNorm",
+    ),
+    "goes elsewhere": HEAD
     + """
 class PairLayerNorm(nn.Module):
     def __init__(self, size, eps=1e-8):

@@ -24,7 +24,7 @@ from normlint.evaluate.monomial import (
     Stat,
     bears_stat,
 )
-from normlint.norm.evidence import is_instance_norm
+from normlint.norm.evidence import is_instance_norm, reduces_samples
 from normlint.norm.norm import HALF, Computation, Eps, Gain, Norm
 from normlint.norm.owner import is_eps
 from normlint.norm.recognise import deep_steps
@@ -95,6 +95,8 @@ def open_question(norm: Norm, text: str) -> str:
         return "how many groups are meant: that is stored and never read"
     if len({one.kind for one in norm.computations if one.returned and one.tests}) > 1:
         return "the value of a flag: its paths compute norms of different kinds"
+    if reduces_samples(norm.main) and _gain_is_last(norm.main, norm.main.statistic):
+        return "the axes that are meant: whole samples are reduced, and the gain lies along the last axis"
     return _open_in_formula(norm, norm.main, text)
 
 
@@ -116,7 +118,7 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
         return "a norm: this clips"
     owner = norm.owner
     if c.fused and owner.takes_eps and owner.unused_eps is None and not any(e.name for e in c.eps):
-        return "whose eps it is: torch's own norm isn't given it"
+        return "the eps of torch's own norm: the one that is given goes elsewhere"
     moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
     if c.fused and (not moved or c.scaled_before):
         return "an input that goes into torch's own norm as it comes in"

@@ -247,9 +247,5 @@ class Users:
 
 
 def _bound_name(node: ast.AST) -> str:
-    if isinstance(node, ast.Assign):
-        target = node.targets[0]
-        return target.id if isinstance(target, ast.Name) else ""
-    if isinstance(node, ast.AnnAssign):
-        return getattr(node.target, "id", "")
-    return getattr(node, "name", "") if isinstance(node, _Function) else ""
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", node)
+    return getattr(target, "id", getattr(target, "name", ""))

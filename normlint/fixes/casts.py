@@ -161,7 +161,7 @@ def _way_back(
 ) -> tuple[cst.BaseExpression, Back] | None:
     """Return what to cast back and how: in the function that makes the product, if possible without a new line."""
     given, made = _exactly(document, c.span), _exactly(document, c.joined)
-    if made is not None and not _half_there(document, c, made, entry):
+    if entry is None and not _half_there(c):
         made = None
     joined = [f.atom for f in c.shift.factors] if c.shift else []
     mixed = made is not None and any(not isinstance(a, Input | Param) for a in c.others)
@@ -176,10 +176,8 @@ def _way_back(
     return min(ways, key=lambda way: bool(way[1].line), default=None)
 
 
-def _half_there(document: Document, c: Computation, made: cst.BaseExpression, entry: Entry | None) -> bool:
+def _half_there(c: Computation) -> bool:
     """Return whether the input, where the product is made, still has the caller's dtype, unlike the statistic."""
-    if entry is not None:
-        return any(scope(document, n) is scope(document, made) for n in entry.values())
     wide = c.widened is not None or c.statistic.square.wide or c.statistic.accumulate.wide
     return wide and not any(s.op == "cast" and s.dtype is not None and s.dtype.wide for s in c.input_steps)
 

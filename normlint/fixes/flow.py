@@ -133,11 +133,12 @@ def class_of(document: Document, function: cst.FunctionDef | None) -> cst.ClassD
 
 
 def calls_of(document: Document, function: cst.FunctionDef | None) -> list[cst.Call]:
-    """Return the calls of a function or method in the text, found by its name."""
+    """Return the calls of a function or method outside of it in the text, found by its name."""
     if function is None:
         return []
     name, kind = function.name.value, cst.Name if class_of(document, function) is None else cst.Attribute
-    return [n for n in document.everywhere(cst.Call, name) if called(n) == name and isinstance(n.func, kind)]
+    found = [n for n in document.everywhere(cst.Call, name) if called(n) == name and isinstance(n.func, kind)]
+    return [n for n in found if document.around(n, cst.FunctionDef) is not function]  # super().__init__
 
 
 def product_at(document: Document, node: Any) -> Product | None:

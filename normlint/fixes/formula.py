@@ -121,11 +121,15 @@ def centre_first(norm: Norm, stat: Stat, tree: Tree) -> Fix | None:
 def _variances(stat: Stat, document: Document) -> Iterator[Change]:
     node = document.at(stat.span)
     found = sides(node)
-    calls = document.below(meant(document, found[0]), cst.Call) if found is not None else []
-    several = [one for call in calls if (one := _variance(document, call, node)) is not None]
-    if len(several) == 1:
-        changes = {node: in_place_of(document, node, several[0]), **only_for(document, node, several[0])}
-        yield f"Let torch centre first: `{shown(several[0])}`", changes
+    if found is None:
+        return
+    whole = meant(document, found[0])
+    several = {c: one for c in document.below(whole, cst.Call) if (one := _variance(document, c, node)) is not None}
+    for call, new in several.items() if len(several) == 1 else ():
+        mean = operands(whole)[0] if operation(whole) == "div" else whole
+        for value in (mean.deep_replace(call, new), new):  # with what puts the axis back, and without
+            changes = {node: in_place_of(document, node, value), **only_for(document, node, value)}
+            yield f"Let torch centre first: `{shown(value)}`", changes
 
 
 def _variance(document: Document, call: cst.CSTNode, node: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -138,7 +142,8 @@ def _variance(document: Document, call: cst.CSTNode, node: cst.BaseExpression) -
     base = squared_base(square)
     if base is None or bound_between(document, base, node):
         return None
-    x, dim, kept = whole.deep_replace(square, tight(base)), mean.value("dim"), mean.value("keepdim")
+    x, dim, kept, dtype = whole.deep_replace(square, tight(base)), *map(mean.value, ("dim", "keepdim", "dtype"))
+    x = x if dtype is None else expression("{x}.to({d})", x=tight(x), d=dtype)
     args = [argument(stripped(x))] if not mean.method else []
     args += [*([argument(dim)] if dim is not None else []), argument(cst.Name("False"), "unbiased")]
     args += [argument(kept, "keepdim")] if kept is not None else []

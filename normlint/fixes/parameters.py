@@ -12,7 +12,7 @@ from normlint.evaluate.monomial import Param
 from normlint.fixes.calls import parameters, without_keyword
 from normlint.fixes.document import Changes, Document
 from normlint.fixes.flow import given, targets_of
-from normlint.fixes.spelling import call_of, called, is_none, number, stripped
+from normlint.fixes.spelling import call_of, called, is_none, last_name, number, stripped
 from normlint.fixes.tree import Tree, spelled
 from normlint.text.finding import Applicability, Fix, Span
 
@@ -118,18 +118,25 @@ def _length(tree: Tree, maker: cst.Call) -> str:
     init = document.around(maker, cst.FunctionDef)
     if init is None:
         return ""
-    named = [name for name in parameters(init) if name.lower() in SIZES]
-    if named:
-        return named[0] if len(named) == 1 and not _may_be_an_axis(named[0], init, document) else ""
+    stored = {document.source(n.value): last_name(n.targets[0].target) for n in document.below(init, cst.Assign)}
+    sized = [value for value in stored if value.rpartition(".")[2] in SIZES]
+    lengths = [value for value in sized if _is_length(stored[value], init, document)]
+    if named := [name for name in parameters(init) if name.lower() in SIZES]:
+        axis = named[0] == "dim" and "dim" in stored and "dim" not in lengths  # torch's functions call an axis so
+        return named[0] if len(named) == 1 and not axis else ""
+    if len(lengths) == 1:
+        return lengths[0]
     needed = [p for p in init.params.params[1:] if p.default is None]
     whole = [p.name.value for p in needed if p.annotation and document.source(p.annotation.annotation) == "int"]
     return whole[0] if len(whole) == len(needed) == 1 else ""
 
 
-def _may_be_an_axis(name: str, init: cst.FunctionDef, document: Document) -> bool:
-    """Return whether `dim` is only stored: torch's functions call an axis so."""
-    stored = any(isinstance(n.value, cst.Name) and n.value.value == name for n in document.below(init, cst.Assign))
-    return name == "dim" and stored
+def _is_length(name: str, init: cst.FunctionDef, document: Document) -> bool:
+    """Return whether the class computes with the attribute, or gives it to torch's own norm, and nothing else."""
+    inside = document.below(document.around(init, cst.ClassDef), cst.Attribute)
+    holders = [document.around(n, cst.Call | cst.BinaryOperation) for n in inside if n.attr.value == name]
+    lengths = [isinstance(h, cst.BinaryOperation) or called(h).endswith("_norm") for h in holders if h is not None]
+    return bool(lengths) and all(lengths)
 
 
 def _other_sizes(document: Document, maker: cst.Call) -> list[str]:

@@ -86,20 +86,19 @@ def one_root(norm: Norm, root: Span, division: Span, tree: Tree) -> Fix | None:
 
 
 def _inverse_roots(root: Span, division: Span, document: Document, tree: Tree) -> Iterator[Change]:
-    taken = power_of(document.at(root))
-    whole = document.at(division, cst.AugAssign) or document.at(division)
-    divisor = operands(whole)[1] if operation(whole) == "div" and operands(whole) else None
-    product = product_at(document, divisor)
-    if taken is None or taken.power != HALF or product is None or meant(document, divisor) is not taken.whole:
+    taken, whole = power_of(document.at(root)), document.at(division, cst.AugAssign) or document.at(division)
+    over, quotient = power_of(whole), operands(whole) if operation(whole) == "div" else []
+    divisor = over.base if over and over.power == -1 else next(iter(quotient[1:]), None)
+    if taken is None or taken.power != HALF or divisor is None or meant(document, divisor) is not taken.whole:
         return
-    gone = only_for(document, product.value, taken.base)
-    if divisor is not taken.whole and (not gone or bound_between(document, taken.base, product.value)):
+    gone = only_for(document, divisor, taken.base)
+    if divisor is not taken.whole and (not gone or bound_between(document, taken.base, divisor)):
         return
     message, inverse = "Take the inverse root at once, with rsqrt", rooted(tree, taken.base, "rsqrt")
-    yield message, _inverted_by_name(taken, product, tree)
-    if number(product.other) == 1:
+    if over is not None:
         yield message, {whole: in_place_of(document, whole, inverse), **gone}
-    else:
+    elif product := product_at(document, divisor):
+        yield message, _inverted_by_name(taken, product, tree)
         yield message, {**turned(document, product, inverse), **gone}
 
 

@@ -165,7 +165,7 @@ def placed(document: Document, old: cst.BaseExpression, new: cst.BaseExpression)
             needed = level + (1 if (left is not old) != isinstance(operator, cst.Power) else 0)
         case cst.UnaryOperation() | cst.Await():
             needed = UNARY
-        case cst.Attribute() | cst.Subscript() | cst.Call() if _heads(holder, old):
+        case cst.Attribute(value=head) | cst.Subscript(value=head) | cst.Call(func=head) if head is old:
             needed = ATOM
         case cst.Comparison() | cst.ComparisonTarget() | cst.BooleanOperation() | cst.IfExp() | cst.StarredElement():
             needed = SUM
@@ -175,7 +175,3 @@ def placed(document: Document, old: cst.BaseExpression, new: cst.BaseExpression)
 def instead(document: Document, old: cst.BaseExpression, new: cst.BaseExpression) -> cst.BaseExpression:
     """Return the new expression for the place of the old one, within the old parentheses if there are any."""
     return new.with_changes(lpar=old.lpar, rpar=old.rpar) if old.lpar else placed(document, old, new)
-
-
-def _heads(holder: cst.CSTNode, node: cst.CSTNode) -> bool:
-    return node is (holder.func if isinstance(holder, cst.Call) else getattr(holder, "value", None))

@@ -34,6 +34,7 @@ class Tree:
         self.uses = uses
         self.owners: frozenset[str] = frozenset()  # names of the norms with the finding that is being fixed
         self.root = parsed(text)
+        self._lines = line_starts(text)
         self._known: dict[object, Any] = {}
 
     def once(self, key: object, make: Callable[[], K]) -> K:
@@ -52,10 +53,6 @@ class Tree:
             for n in self.root.body
         ]
         return Document(self.text, tops, self.imported)
-
-    @cached_property
-    def _lines(self) -> tuple[int, ...]:
-        return line_starts(self.text)
 
     @cached_property
     def nodes(self) -> list[ast.AST]:

@@ -147,8 +147,7 @@ class Trial:
 
     def fixed(self, edits: tuple[Edit, ...]) -> Norm | None:
         """Return the norm as it is after the edits."""
-        read = self._read(edits)
-        return _counterpart(self.norm, read.before, read.after)
+        return _counterpart(self.norm, *self._read(edits)[:2])
 
     def _read(self, edits: tuple[Edit, ...]) -> _Read:
         tree, place = self.tree, self.norm.main.statistic.span
@@ -217,7 +216,8 @@ def _alike(trial: Trial, fixed: Norm, *, counted: bool = False) -> bool:
     joined = {e.power for e in now.eps} <= {e.power for e in was.eps} | {HALF, 1}
     own = {c.axes for c in (was.centre, now.statistic) if c is not None}  # no other mean may be read as the centre now
     centred = now.centre is None or now.centre.axes in own
-    return kept and joined and centred and len(norm.computations) <= len(fixed.computations)
+    fits = now.placing.fits is not False or not was.placing.fits
+    return kept and joined and centred and fits and len(norm.computations) <= len(fixed.computations)
 
 
 def _counted_findings(found: _Norms) -> Counter[tuple[str, str]]:

@@ -65,6 +65,7 @@ def helper(line: str, *lines: str, parameters: str = "x") -> str:
     return forward(*lines, more=f"    def _norm(self, {parameters}):\n        return {line}\n\n")
 
 
+SCALE: Final = "torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"
 MEAN: Final = "ms = x.pow(2).mean(-1, keepdim=True)"
 WIDE: Final = "ms = x.float().pow(2).mean(-1, keepdim=True)"
 Y: Final = "return self.weight * (x * torch.rsqrt(ms + self.eps))"
@@ -415,6 +416,12 @@ UPCAST: Final = [
         ),
     ),
     Case(
+        "a helper that gives the scale back is cast inside, and the product in its caller",
+        "NRM201",
+        helper(SCALE, "y = x * self._norm(x)", "return y * self.weight"),
+        helper(SCALE.replace("x.pow", "x.float().pow"), "y = (x * self._norm(x)).type_as(x)", "return y * self.weight"),
+    ),
+    Case(
         "a private helper is cast inside",
         "NRM201",
         helper(ROOT, "return self._norm(x) * self.weight"),
@@ -621,6 +628,36 @@ DOWNCAST: Final = [
 ]
 
 ONE_PASS: Final = [
+    Case(
+        "the dtype of the sum becomes that of the input",
+        "NRM204",
+        layer(
+            "mu = x.mean(-1, keepdim=True)",
+            "var = torch.sum(x**2, -1, keepdim=True, dtype=torch.float32) / x.shape[-1] - mu.float() * mu.float()",
+            "return self.weight * ((x - mu) / torch.sqrt(var + self.eps)).type_as(x)",
+        ),
+        layer(
+            "mu = x.mean(-1, keepdim=True)",
+            "var = torch.var(x.to(torch.float32), -1, unbiased=False, keepdim=True)",
+            "return self.weight * ((x - mu) / torch.sqrt(var + self.eps)).type_as(x)",
+        ),
+    ),
+    Case(
+        "what puts the axis back stays",
+        "NRM204",
+        layer(
+            "x = x.float()",
+            "mu = x.mean(-1, keepdim=True)",
+            "var = (x * x).mean(-1).unsqueeze(-1) - mu * mu",
+            "return self.weight * ((x - mu) / torch.sqrt(var + self.eps))",
+        ),
+        layer(
+            "x = x.float()",
+            "mu = x.mean(-1, keepdim=True)",
+            "var = x.var(-1, unbiased=False).unsqueeze(-1)",
+            "return self.weight * ((x - mu) / torch.sqrt(var + self.eps))",
+        ),
+    ),
     Case(
         "a product in parentheses that stands in a line of its own leaves them behind",
         "NRM204",

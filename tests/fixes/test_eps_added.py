@@ -31,6 +31,16 @@ STAYS = [
 
 MENDED = [
     Case(
+        "the number that a subclass's parameter has by default and hands on",
+        "NRM303",
+        "class Base(nn.Module):\n    def __init__(self, dim, eps):\n        super().__init__()\n"
+        "        self.eps = eps\n"
+        "        self.weight = nn.Parameter(torch.ones(dim))\n\n\n"
+        "class RMSNorm(Base):\n    def __init__(self, dim, eps=0.0):\n        super().__init__(dim, eps)\n\n"
+        f"    def forward(self, x):\n        {H}\n        {NO_ROOT.replace('True)', 'True) + self.eps')}\n",
+        (("eps=0.0", "eps=1e-6"),),
+    ),
+    Case(
         "a module takes an eps and keeps it",
         "NRM301",
         module(DIM, "", H, NO_ROOT),

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.module_cases import NORM, RETURN, SAFE, UNSAFE, FixedText, forward, is_fixed, made, stays
+from tests.fixes.module_cases import HEAD, NORM, RETURN, SAFE, UNSAFE, FixedText, forward, is_fixed, made, stays
 
 CENTRE = "h = h - h.mean(-1, keepdim=True)"
+SQRT_D = "return (h * self.width**0.5).type_as(x) * self.weight"
 
 STAYS = {
+    "one number beside a stored dim that is an axis": (
+        "NRM504",
+        made(
+            "self.dim = dim",
+            "self.weight = nn.Parameter(torch.ones(1))",
+            forward=("h = x.float()", NORM.replace("mean(-1", "mean(self.dim"), RETURN),
+        ),
+    ),
     "a bias of an RMS norm, which may be too much itself": (
         "NRM505",
         made("self.weight = nn.Parameter(torch.ones(dim))", "self.bias = nn.Parameter(torch.zeros(dim))"),
@@ -121,6 +130,16 @@ STAYS = {
 }
 
 MENDED = {
+    "one number where the class computes with the length of its config": (
+        ("NRM504", UNSAFE),
+        made(
+            "self.width = config.hidden_size",
+            "self.weight = nn.Parameter(torch.ones(1))",
+            forward=("h = x.float()", "h = h * h.norm(dim=-1, keepdim=True).clamp(min=1e-6).reciprocal()", SQRT_D),
+            head=HEAD.replace("dim, eps", "config, eps"),
+        ),
+        (("torch.ones(1)", "torch.ones(config.hidden_size)"),),
+    ),
     "one number where the bias has a shape": (
         ("NRM504", UNSAFE),
         made(

@@ -57,6 +57,16 @@ MENDED = {
         rooted(f"y = h / torch.pow({MS}, 0.5)"),
         (("h / torch.pow", "h * torch.rsqrt"), (", 0.5)", ")")),
     ),
+    "the reciprocal of a root": (
+        ("NRM601", SAFE),
+        rooted(f"y = h * torch.reciprocal(torch.sqrt({MS}))"),
+        ((f"torch.reciprocal(torch.sqrt({MS}))", f"torch.rsqrt({MS})"),),
+    ),
+    "a root's method reciprocal": (
+        ("NRM601", SAFE),
+        rooted(f"y = h * ({MS}).sqrt().reciprocal()"),
+        ((f"({MS}).sqrt().reciprocal()", f"torch.rsqrt({MS})"),),
+    ),
     "through a name, which says then that it is an inverse": (
         ("NRM601", SAFE),
         rooted(f"rms = torch.sqrt({MS})", "y = h / rms"),

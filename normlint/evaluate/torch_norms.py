@@ -81,8 +81,9 @@ def of_module(m: Machine, module: Value) -> Value | None:
 
 
 def symbolic(base: str) -> Arguments:
-    """Return a symbol for each parameter of the base's constructor."""
-    numbers = {name: float(d) if isinstance(d, float | bool) else None for name, d in _defaults(base).items()}
+    """Return a symbol for each parameter of the base's constructor but the shape, which may have several axes."""
+    defaults = {name: default for name, default in _defaults(base).items() if name != "normalized_shape"}
+    numbers = {name: float(d) if isinstance(d, float | bool) else None for name, d in defaults.items()}
     return Args((), {name: Given(scalar(name, default), NOWHERE) for name, default in numbers.items()})
 
 
@@ -113,6 +114,8 @@ def initialise(base: str, instance: Instance, args: Arguments, span: Span, owner
 
 
 def _lengths(size: Value | None) -> tuple[Mono | None, ...] | None:
+    if not isinstance(size, Tup | Product):
+        return None  # of unknown rank
     items = size.items if isinstance(size, Tup) else (size,)
     return tuple(i.mono if isinstance(i, Product) and not i.tensor else None for i in items)
 

@@ -37,20 +37,24 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False  # x times some function of its mean square may be a gate
     if c.partial and not (named and c.power == -HALF and c.returned):
         return False
-    if (
-        c.kind != "l2"
-        and not gain
-        and owner.intent in ("", "norm")
-        and AGAINST.search(f"{owner.name} {describe(c.input)[:40]}")
-    ):
+    if c.kind != "l2" and not gain and _is_of_data(c, owner):
         return False
     if _standardises(c, named, gain, owner):
         return False
     if c.power != -HALF and not (named or gain):
         return False
+    if c.over_everything and not named and c.tests and not c.returned:
+        return False  # one of the ways in which a block of layers scales its input
     if c.over_everything:
         return ((named or gain) and c.kind != "l2") or (named and gain)
     return _over_features(c, owner, named, gain)
+
+
+def _is_of_data(c: Computation, owner: Owner) -> bool:
+    """Return whether the names of the input and of what holds the norm say that rewards, images or sound are scaled."""
+    if owner.intent == "rms":
+        return owner.method and not owner.module and bool(AGAINST.search(owner.name))
+    return owner.intent in ("", "norm") and bool(AGAINST.search(f"{owner.name} {describe(c.input)[:40]}"))
 
 
 def _is_undone(c: Computation, owner: Owner) -> bool:
@@ -205,8 +209,8 @@ def may_be_instance_norm(norm: Norm, c: Computation) -> bool:
 def along_features(c: Computation, i: int) -> bool:
     """Return whether the gain with this index lies along the last axis."""
     param = c.gains[i].param
-    if param.shape is None and param.role == "parameter" and not param.maker:
-        return False  # made by something that isn't read
+    if param.shape is None and param.role == "parameter" and (not param.maker or param.maker.startswith("torch.nn.")):
+        return False  # made by something that isn't read, or torch's own norm's, which may lie along several axes
     if param.shape is not None and all(n == Mono(1.0) for n in param.shape):
         return False  # one number, which lies along no axis
     ahead = param.shape[:-1] if param.shape else ()

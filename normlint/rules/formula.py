@@ -320,6 +320,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             message = f"`{g.param.label}` of this L2 norm starts at 1/√D, not √D: the output is D times too small"
             yield Problem(g.param.span, message)
     alone = (c for c in norm.judged if c.shift is None or not c.shift.has_data)  # else a gain of 0 lets that pass alone
+    alone = (c for c in alone if c.returned or norm.owner.intent)  # what a gate is made of may start at 0
     applied = [] if starts_at_zero(norm.owner.name) else [g for c in alone for g in c.gains]
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
     for g in applied:

@@ -615,4 +615,54 @@ class NodeNorm(nn.Module):
         x = x - x.mean(dim=0, keepdim=True)
         return x * x.shape[0] ** 0.5 / (x.norm() + self.eps)
 """,
+    "a gate made of normed similarities, whose gain starts at 0 (spatial group enhancement)": """
+class GroupEnhance(nn.Module):
+    def __init__(self, groups):
+        super().__init__()
+        self.groups = groups
+        self.weight = nn.Parameter(torch.zeros(1, groups, 1, 1))
+        self.bias = nn.Parameter(torch.zeros(1, groups, 1, 1))
+
+    def forward(self, x):
+        b, c, h, w = x.shape
+        x = x.view(b * self.groups, -1, h, w)
+        t = (x * x.mean((2, 3), keepdim=True)).sum(1).view(b * self.groups, -1).float()
+        t = t - t.mean(1, keepdim=True)
+        t = t * torch.rsqrt(t.var(1, keepdim=True) + 1e-5)
+        t = t.view(b, self.groups, h, w) * self.weight + self.bias
+        return (x * torch.sigmoid(t.view(b * self.groups, 1, h, w))).view(b, c, h, w)
+""",
+    "torch's layer norm over another axis, with a shape that only its caller knows": """
+class MaskedLayerNorm(nn.LayerNorm):
+    def forward(self, pair):
+        x, mask = pair
+        h = x.float()
+        mean = h.mean(-2, keepdim=True)
+        var = h.var(-2, keepdim=True, unbiased=False)
+        return ((h - mean) * torch.rsqrt(var + self.eps)).type_as(x) * self.weight + self.bias, mask
+""",
+    "one of two deviations that a message may be divided by (geometric affine)": """
+class AffineConv(nn.Module):
+    def __init__(self, dim, mode="batch", eps=1e-5):
+        super().__init__()
+        self.mode, self.eps = mode, eps
+        self.alpha = nn.Parameter(torch.ones(dim))
+        self.beta = nn.Parameter(torch.zeros(dim))
+        self.net = nn.Linear(dim, dim)
+
+    def message(self, x_i, x_j, batch):
+        m = x_j - x_i
+        if self.mode == "batch":
+            m = m / (m.std() + self.eps)
+        else:
+            m = m / grouped_std(m, batch, self.eps)
+        return self.net(torch.cat([self.alpha * m + self.beta, x_i], dim=1))
+""",
+    "recordings brought to a root mean square of 1": """
+class Audio:
+    @staticmethod
+    def rms_normalize(samples):
+        rms = samples.square().mean(dim=1).sqrt()
+        return (samples.t() / (rms + 1e-8)).t()
+""",
 }

@@ -84,8 +84,7 @@ def casting(document: Document, entry: Entry, up: str) -> Changes:
 
 def shared_casts(c: Computation) -> list[Step]:
     """Return the casts of the whole product, without those of the statistic or the input alone."""
-    inputs = {s.span for s in c.input_steps}
-    return [s for s in c.trail if s.op == "cast" and s.span in inputs]
+    return [s for s in c.trail if s.op == "cast" and s.span in {one.span for one in c.input_steps}]
 
 
 def inputs_of(c: Computation) -> tuple[str, ...]:

@@ -43,8 +43,7 @@ def centre(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     rms = norm.owner.intent == "rms"
     if (rms and c.shift is not None) or "NRM103" in reported(norm):  # fix the mean's axes first
         return None
-    ways = _uncentred if rms else _centrings
-    return Trial(tree, norm, "NRM404", partly=not rms).first(ways(c, tree.document))
+    return Trial(tree, norm, "NRM404", partly=not rms).first((_uncentred if rms else _centrings)(c, tree.document))
 
 
 def _centrings(c: Computation, document: Document) -> Iterator[Change]:

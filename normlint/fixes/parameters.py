@@ -108,8 +108,7 @@ def _torch_function(tree: Tree, name: str) -> cst.BaseExpression | None:
 
 
 def _made_by(document: Document, span: Span, makers: tuple[str, ...]) -> cst.Call | None:
-    calls = document.below(document.at(span), cst.Call)
-    return next((call for call in calls if called(call) in makers), None)
+    return next((call for call in document.below(document.at(span), cst.Call) if called(call) in makers), None)
 
 
 def _length(tree: Tree, maker: cst.Call) -> str:

@@ -94,12 +94,19 @@ def _inverse_roots(root: Span, division: Span, document: Document, tree: Tree) -
     gone = only_for(document, divisor, taken.base)
     if divisor is not taken.whole and (not gone or bound_between(document, taken.base, divisor)):
         return
-    message, inverse = "Take the inverse root at once, with rsqrt", rooted(tree, taken.base, "rsqrt")
+    message, inverse = "Take the inverse root at once, with rsqrt", _inverse(taken, tree)
     if over is not None:
         yield message, {whole: in_place_of(document, whole, inverse), **gone}
     elif product := product_at(document, divisor):
         yield message, _inverted_by_name(taken, product, tree)
         yield message, {**turned(document, product, inverse), **gone}
+
+
+def _inverse(root: Power, tree: Tree) -> cst.BaseExpression:
+    """Return the inverse root in the layout of the root, unless that is a power of 0.5."""
+    if called(root.whole).rstrip("_") == "sqrt":
+        return renamed(tree, cst.ensure_type(root.whole, cst.Call), "rsqrt")
+    return rooted(tree, root.base, "rsqrt")
 
 
 def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
@@ -110,14 +117,11 @@ def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
         return {}
     if sole_reader(document, stmt) is not line or number(product.other) is not None:
         return {}
-    inverse = rooted(tree, taken.base, "rsqrt")
-    if isinstance(whole, cst.Call) and called(whole).rstrip("_") == "sqrt":  # not v ** 0.5
-        inverse = renamed(tree, whole, "rsqrt")
     word = f"inv_{name.value}" if _named_a_root(name) else name.value
     turn = turned(document, product, cst.Name(word))
     if not turn or (word != name.value and re.search(rf"\b{word}\b", tree.text)):
         return {}
-    return {whole: in_place_of(document, whole, inverse), stmt.targets[0].target: cst.Name(word), **turn}
+    return {whole: in_place_of(document, whole, _inverse(taken, tree)), stmt.targets[0].target: cst.Name(word), **turn}
 
 
 # --- eps -------------------------------------------------------------------------------------------------------------

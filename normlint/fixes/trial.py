@@ -36,10 +36,10 @@ def _copies(document: Document, edits: tuple[Edit, ...], place: Span) -> Iterato
     """Yield the edits inside a repeated text for its repetitions; none where an edit crosses its bounds."""
     here, *others = _twins(document, place) or [place]
     inside = [edit for edit in edits if here.holds(edit.span)]
-    if any(edit.span.start < here.end and here.start < edit.span.end for edit in edits if edit not in inside):
+    if any(here.meets(edit.span) for edit in edits if edit not in inside):
         return
     for there in others:
-        if not any(there.holds(edit.span) for edit in edits):
+        if not any(there.holds(edit.span) or there.meets(edit.span) for edit in edits):
             yield from (replace(edit, span=edit.span.shift(there.start - here.start)) for edit in inside)
 
 

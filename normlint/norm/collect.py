@@ -26,6 +26,7 @@ from normlint.text.finding import Covered, Span
 from normlint.text.frozen import dataclass, replace
 from normlint.text.marks import reductions
 
+_TORCH = re.compile(r"\btorch\b")
 _TORCHS = re.compile(r"torch(?<=\btorch)\.(\w+)")
 
 
@@ -88,7 +89,7 @@ def _uses_other_arrays(module: Module) -> bool:
         return False
     used = {path.split(".")[1] for path in module.imports.values() if path.startswith("torch.")}
     used.update(_TORCHS.findall(module.text))
-    absent = "torch" not in roots and "torch" not in module.text
+    absent = "torch" not in roots and not _TORCH.search(module.text)
     return absent or (bool(used) and used <= STORING)
 
 

@@ -8,7 +8,7 @@ from normlint.evaluate.monomial import ALL, Apply, Atom, Mono, Param, Stat, leav
 from normlint.evaluate.ops.lengths import FROBENIUS
 from normlint.evaluate.truth import describe
 from normlint.norm.conventions import AGAINST
-from normlint.norm.norm import HALF, Computation, Norm, Owner
+from normlint.norm.norm import A_NUMBER, HALF, Computation, Norm, Owner
 
 _NORMS = ("rms", "layer", "l2", "norm", "pixel")
 _PLAUSIBLE = {Fraction(p) for p in ("-1/2", "1/2", "-1", "1", "-1/4", "-2")}
@@ -43,11 +43,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
         return False
     if c.power != -HALF and not (named or gain):
         return False
-    if c.over_everything and not named and c.tests and not c.returned:
-        return False  # one of the ways in which a block of layers scales its input
-    if c.over_everything:
-        return ((named or gain) and c.kind != "l2") or (named and gain)
-    return _over_features(c, owner, named, gain)
+    return (_is_meant_whole if c.over_everything else _over_features)(c, owner, named, gain)
 
 
 def _is_of_data(c: Computation, owner: Owner) -> bool:
@@ -75,7 +71,8 @@ def _is_level(c: Computation) -> bool:
     recording = c.kind == "rms" or (c.kind == "layer" and c.statistic.axes == ALL)  # which may be centred as a whole
     if c.gains or not recording or c.statistic.reduce != "mean" or c.protected:
         return False
-    asked = any(n.of_features is None and n.power == 1 and n.text.replace(".", "").isidentifier() for n in c.counts)
+    names = [n.text.replace(".", "") for n in c.counts if n.of_features is None and n.power == 1]
+    asked = any(name.isidentifier() or name == A_NUMBER for name in names)
     powers = (a.args[0] for a in c.others if isinstance(a, Apply) and a.name == "**")
     return asked or any(isinstance(base, Mono) and not base.factors for base in powers)
 
@@ -144,6 +141,13 @@ def _is_written(c: Computation) -> bool:
 
 def _stands_in_text(atom: Atom) -> bool:
     return isinstance(atom, Param) and atom.init == "data"
+
+
+def _is_meant_whole(c: Computation, _: Owner, named: bool, gain: bool) -> bool:
+    """Return whether a statistic of everything may be one of features by mistake."""
+    if not named and c.tests and not c.returned:
+        return False  # one of the ways in which a block of layers scales its input
+    return ((named or gain) and c.kind != "l2") or (named and gain)
 
 
 def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> bool:

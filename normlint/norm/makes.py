@@ -31,6 +31,10 @@ _LIBRARY: Final[dict[str, dict[str, tuple[int, float | None]]]] = {
     "liger_kernel": {"LigerRMSNorm": (1, 1e-6), "LigerLayerNorm": (1, 1e-6)},
 }
 _TORCH_PATHS: Final = ("nn", "torch.nn")
+_OTHER_NN: Final = re.compile(  # mlx.nn, say
+    r"^[ \t]*(?:import[ \t]+(?!torch\b)\S+[ \t]+as[ \t]+nn|from[ \t]+(?!torch\b)\S+[ \t]+import[^#\n]*\bnn)\b",
+    re.MULTILINE,
+)
 _ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_]\w*)[ \"']*[\]|,)=]")  # the names of classes in annotations
 _TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")
@@ -284,12 +288,16 @@ class Makes:
         """Return whether the text imports this name from `torch.nn`."""
         path = name.rpartition(".")[0]
         bare = not path and self.file.class_named(name) is None
-        return path in _TORCH_PATHS or (bare and any(i.module.startswith("torch.nn") for i in self.file.imports(name)))
+        modules = (one.module for one in self.file.imports(name) if bare)
+        return self._is_torch_path(path) or any(module.startswith("torch.nn") for module in modules)
+
+    def _is_torch_path(self, path: str) -> bool:
+        return path in _TORCH_PATHS and (path != "nn" or not _OTHER_NN.search(self.file.text))
 
     def _eps_in(self, name: str, file: File, far: int) -> Eps | None:
         path, _, last = name.rpartition(".")
         if path:
-            return _of_library("torch", last) if path in _TORCH_PATHS else None
+            return _of_library("torch", last) if self._is_torch_path(path) else None
         found = self.elsewhere.definition(name, file) if file.class_named(name) else None
         for one in file.imports(name) if found is None else ():
             if (root := one.module.partition(".")[0]) in _LIBRARY and one.name != "*":

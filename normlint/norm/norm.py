@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 from fractions import Fraction
+from typing import Final
 
 from normlint.evaluate.context import EXCEPTION, Note
 from normlint.evaluate.dtypes import HALVES, DType
@@ -60,6 +61,9 @@ class Gain:
     span: Span
     dtype: DType = field(default=DType.UNKNOWN, compare=False)
     cast: Step | None = field(default=None, compare=False)
+
+
+A_NUMBER: Final = "a number"  # the text of a count that is a literal
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from normlint.evaluate.monomial import (
 )
 from normlint.evaluate.torch_norms import WEIGHTLESS
 from normlint.evaluate.truth import describe
-from normlint.norm.norm import HALF, QUANTITIES, Computation, Count, Eps, Gain
+from normlint.norm.norm import A_NUMBER, HALF, QUANTITIES, Computation, Count, Eps, Gain
 from normlint.norm.placing import of_features, settled
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass, replace
@@ -430,7 +430,7 @@ def _counts(
         length = isinstance(f.atom, Size)
         found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, less, length, f.operands))
     if coef != 1 or root.coef != 1:
-        found.append(Count("a number", ONCE, None, NOWHERE))
+        found.append(Count(A_NUMBER, ONCE, None, NOWHERE))
     return tuple(found)
 
 

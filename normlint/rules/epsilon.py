@@ -51,7 +51,8 @@ def missing_eps(norm: Norm) -> Iterator[Problem]:
         level = c.statistic.axes == ALL and not norm.meant  # a signal is brought to a level: it has no rows
         learned = any(gain.param.role == "parameter" for gain in c.gains)
         once = norm.qualname == "<module>" and not learned  # a script's own numbers, such as a trained model's weights
-        if not c.fused and c.power < 0 and c.statistic.span not in kept and not (level or once):
+        part = norm.factor and not norm.meant and c.kind == "rms"  # of another quantity, whose rows aren't features
+        if not c.fused and c.power < 0 and c.statistic.span not in kept and not (level or once or part):
             adding = partial(repair.add, norm, c.statistic.span)
             yield Problem(c.statistic.span, "no eps: a row of zeros gives NaN", adding)
 

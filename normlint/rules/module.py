@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Mono, Param
+from normlint.evaluate.monomial import Apply, Input, Mono, Param
 from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.conventions import is_scale_norm, is_written_by_intent
 from normlint.norm.norm import Computation, Gain, Norm
@@ -108,11 +108,19 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if norm.meant and not (norm.helper or norm.owner.in_place) else ():
         taken = {note.detail for note in c.notes if note.kind == "handed back"}  # the sum that a residual goes on with
         for note in c.notes if c.returned else ():
-            if note.kind == "mutation" and not (note.detail in taken or is_written_by_intent(note.detail)):
+            meant = note.detail in taken or is_written_by_intent(note.detail)
+            if note.kind == "mutation" and not meant and note.detail in _summed(c.input):
                 places.setdefault(note.detail, {})[note.span] = None
     for name, (first, *_) in places.items():
         repair = partial(statements.out_of_place, norm, first)
         yield Problem(first, f"changes the caller's `{name}` in place", repair)
+
+
+def _summed(mono: Mono) -> set[str]:
+    """Return the names of the inputs that a value is a product or a sum of."""
+    names = {f.atom.name for f in mono.factors if isinstance(f.atom, Input)}
+    sums = (f.atom.args for f in mono.factors if isinstance(f.atom, Apply) and f.atom.name in ("+", "-"))
+    return names.union(*(_summed(one) for args in sums for one in args if isinstance(one, Mono)))
 
 
 @rule("NRM503", name="debug-print", fix=Applicability.SAFE, severity=WARNING)

@@ -28,6 +28,10 @@ class Span(NamedTuple):
         """Return whether the other span lies within this one."""
         return self.start <= other.start and other.end <= self.end
 
+    def meets(self, other: Span) -> bool:
+        """Return whether the spans have a character in common, or an empty one lies inside the other."""
+        return self.start < other.end and other.start < self.end
+
 
 class Covered:
     """The offsets in any of several spans, which may overlap."""

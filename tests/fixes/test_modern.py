@@ -45,7 +45,7 @@ MENDED = {
     "divided by a method's": (
         ("NRM601", SAFE),
         rooted(f"y = h.div(({MS}).sqrt())"),
-        ((f"h.div(({MS}).sqrt())", f"h * torch.rsqrt({MS})"),),
+        ((f"h.div(({MS}).sqrt())", f"h * ({MS}).rsqrt()"),),
     ),
     "divided by a power": (
         ("NRM601", SAFE),
@@ -65,7 +65,7 @@ MENDED = {
     "a root's method reciprocal": (
         ("NRM601", SAFE),
         rooted(f"y = h * ({MS}).sqrt().reciprocal()"),
-        ((f"({MS}).sqrt().reciprocal()", f"torch.rsqrt({MS})"),),
+        ((f"({MS}).sqrt().reciprocal()", f"({MS}).rsqrt()"),),
     ),
     "through a name, which says then that it is an inverse": (
         ("NRM601", SAFE),

@@ -665,4 +665,33 @@ class Audio:
         rms = samples.square().mean(dim=1).sqrt()
         return (samples.t() / (rms + 1e-8)).t()
 """,
+    "a waveform brought to a level for a model": """
+class Objective(nn.Module):
+    def __init__(self, encoder):
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, x):
+        return self.encoder(x.float() / (torch.mean(x.float() ** 2, dim=1, keepdim=True) ** 0.5 * 20))
+""",
+    "amplitudes divided by their root mean square on the way to another quantity": """
+def sharpened(amplitudes, sharpen=True):
+    f = amplitudes.float()
+    if sharpen:
+        e = f * torch.rsqrt(torch.mean(f**2, dim=-1, keepdim=True))
+        return torch.sqrt(e**3 * f)
+    return f
+""",
+    "a state that a recurrent cell updates in place, in a model that ends in a layer norm": """
+def cell(x, previous, mix, weight):
+    shifted = previous[0] - x
+    previous[0] = x
+    return (x + shifted * mix) @ weight
+
+class Recurrent(nn.Module):
+    def forward(self, x, state):
+        for i in range(self.layers):
+            x = x + cell(x, state[i], self.z[f"{i}.mix"], self.z[f"{i}.weight"])
+        return F.layer_norm(x, (self.dim,), weight=self.z["out.weight"], bias=self.z["out.bias"])
+""",
 }

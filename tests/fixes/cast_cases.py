@@ -643,6 +643,22 @@ ONE_PASS: Final = [
         ),
     ),
     Case(
+        "a mean that is written out three times, twice in the difference",
+        "NRM204",
+        layer(
+            "x = x.float()",
+            "centred = torch.sub(x, x.mean([-1]).unsqueeze(-1))",
+            "var = (x**2).mean(dim=[-1]).unsqueeze(-1) - x.mean([-1]).unsqueeze(-1) * x.mean([-1]).unsqueeze(-1)",
+            "return self.weight * (centred / torch.sqrt(var + self.eps))",
+        ),
+        layer(
+            "x = x.float()",
+            "centred = torch.sub(x, x.mean([-1]).unsqueeze(-1))",
+            "var = x.var([-1], unbiased=False).unsqueeze(-1)",
+            "return self.weight * (centred / torch.sqrt(var + self.eps))",
+        ),
+    ),
+    Case(
         "what puts the axis back stays",
         "NRM204",
         layer(

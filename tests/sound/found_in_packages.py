@@ -672,7 +672,10 @@ class Objective(nn.Module):
         self.encoder = encoder
 
     def forward(self, x):
-        return self.encoder(x.float() / (torch.mean(x.float() ** 2, dim=1, keepdim=True) ** 0.5 * 20))
+        if x.ndim != 2:
+            raise ValueError(x.ndim)
+        x = x.float() / (torch.mean(x.float() ** 2, dim=1, keepdim=True) ** 0.5 * 20)
+        return self.encoder(x)
 """,
     "amplitudes divided by their root mean square on the way to another quantity": """
 def sharpened(amplitudes, sharpen=True):

@@ -408,4 +408,30 @@ class WSConv2d(nn.Conv2d):
         weight = (weight - mean) * (var + eps).rsqrt()
         return F.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 """,
+    "a norm of a project that has tensors of its own and a name like torch's": """
+import cupy as cp
+from mytorch import _ops
+from mytorch.tensor import Tensor
+
+def rms_norm(input: Tensor, weight=None, eps=1e-6):
+    result = input * ((input * input).mean(-1, keepdim=True) + eps).rsqrt()
+    return result if weight is None else result * weight
+""",
+    "norms of another library's nn, whose eps has another default": """
+from dataclasses import dataclass
+
+import mlx.nn as nn
+
+@dataclass
+class Config:
+    dim: int = 4096
+    rank: int = 512
+    norm_eps: float = 1e-5
+
+class Attention(nn.Module):
+    def __init__(self, config: Config):
+        super().__init__()
+        self.q_norm = nn.RMSNorm(config.rank, eps=config.norm_eps)
+        self.kv_norm = nn.RMSNorm(config.rank)
+""",
 }

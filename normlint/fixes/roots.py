@@ -35,9 +35,6 @@ _ROOTS: Final = re.compile(r"rms|std|sigma|norm|denom|root|sqrt|dev|length|magni
 _INVERSES: Final = re.compile(r"inv|rsqrt|recip|scale|rstd|rrms|factor|normed|normal", re.IGNORECASE)
 
 
-# --- NRM401, NRM402 --------------------------------------------------------------------------------------------------
-
-
 def invert(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     """Divide by the root instead of multiplying: invert either the product or the root."""
     return Trial(tree, norm, "NRM401", partly=True).first(_inversions(c, tree))
@@ -124,13 +121,15 @@ def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
     return {whole: in_place_of(document, whole, _inverse(taken, tree)), stmt.targets[0].target: cst.Name(word), **turn}
 
 
-# --- eps -------------------------------------------------------------------------------------------------------------
-
-
 def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     """Move eps under the root: write the root again, with eps, where eps is added to it."""
     document, trial = tree.document, Trial(tree, norm, "NRM302")
-    message, changes = f"Move `{tree.text[slice(*e.at)]}` under the root", _moved(e, document, tree)
+    eps, whole = document.at(e.at), document.at(e.span, cst.AugAssign) or document.at(e.span)
+    message, changes = f"Move `{tree.text[slice(*e.at)]}` under the root", dict(_moved(eps, whole, document, tree))
+    read = {other.span for one in norm.computations for other in one.eps}
+    for twin in document.below(document.scope(whole), cst.BinaryOperation) if changes else ():
+        if document.span(twin) not in read:  # of the running statistics, on another branch
+            changes |= _moved(eps, twin, document, tree)
     fix = document.fix(message, changes, Applicability.UNSAFE)
     if called(document.at(c.statistic.span)).startswith("std"):
         return fix  # a variance in half may be a new finding, fixed in the next round
@@ -140,13 +139,12 @@ def move(norm: Norm, c: Computation, e: Eps, tree: Tree) -> Fix | None:
     return trial.first([(message, changes)], Applicability.UNSAFE) if mean else None
 
 
-def _moved(e: Eps, document: Document, tree: Tree) -> Changes:
-    eps, whole = document.at(e.at), document.at(e.span, cst.AugAssign) or document.at(e.span)
+def _moved(eps: Any, whole: Any, document: Document, tree: Tree) -> Changes:
     several = operands(whole) if operation(whole) == "add" and eps is not None else []
     left = [n for n in several if not n.deep_equals(eps)]
     taken: Any = meant(document, left[0]) if len(left) == 1 else None
     root, elsewhere = _root(taken, tree), document.line(taken) is not document.line(whole)
-    if root is None or called(whole).endswith("_"):
+    if root is None or len(several) == len(left) or called(whole).endswith("_"):
         return {}
     over = power_of(document.parent(whole))
     if over is not None and over.base is whole and over.power == -1:  # one over an inverse root is a root
@@ -164,9 +162,8 @@ def _moved(e: Eps, document: Document, tree: Tree) -> Changes:
 
 def _root(node: Any, tree: Tree) -> Power | None:
     """Return the root of the mean square; for a standard deviation, that of the variance."""
-    if called(node) == "std" and isinstance(node.func, cst.Attribute):
-        return Power(node, renamed(tree, node, "var"), HALF)
-    found = power_of(node)
+    deviation = called(node) == "std" and isinstance(node.func, cst.Attribute)
+    found = Power(node, renamed(tree, node, "var"), HALF) if deviation else power_of(node)
     return found if found is not None and abs(found.power) == HALF else None
 
 

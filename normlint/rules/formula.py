@@ -322,6 +322,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
     alone = (c for c in norm.judged if c.shift is None or not c.shift.has_data)  # else a gain of 0 lets that pass alone
     alone = (c for c in alone if c.returned or norm.owner.intent)  # what a gate is made of may start at 0
     applied = [] if starts_at_zero(norm.owner.name) else [g for c in alone for g in c.gains]
+    applied = [g for g in applied if norm.owner.intent or not _is_number(g)]  # ReZero: a gate of a branch
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
     for g in applied:
         sole = g.param.name == "weight" and all(other.offset == g.offset for other in applied)
@@ -343,6 +344,10 @@ _REFILLED = {
     (None, "zeros"): "a weight that `_init_weights` fills with zeros: the output starts at 0",
     (None, "random"): "a weight that `_init_weights` draws around 0: each feature starts at its own scale and sign",
 }
+
+
+def _is_number(g: Gain) -> bool:
+    return g.param.is_part or g.param.shape in ((), (Mono(1.0),))
 
 
 def _starts_inverted(g: Gain) -> bool:

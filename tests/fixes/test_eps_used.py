@@ -131,6 +131,20 @@ MOVED = [
         ((f"1 / (torch.rsqrt({MS}) + eps)", f"torch.sqrt({MS} + eps)"),),
     ),
     Case(
+        "also on the branch that takes the statistic of an argument",
+        "NRM302",
+        function(
+            ", running=None, eps=1e-6",
+            H,
+            "if running is not None:",
+            "    h = h / (running.sqrt() + eps)",
+            "else:",
+            f"    h = h / ({MS}.sqrt() + eps)",
+            "return h.type_as(x) * weight",
+        ),
+        (("(running.sqrt() + eps)", "torch.sqrt(running + eps)"), (f"({MS}.sqrt() + eps)", f"torch.sqrt({MS} + eps)")),
+    ),
+    Case(
         "a line that only added it goes",
         "NRM302",
         function(EPS, H, f"rms = torch.sqrt({MS})", "rms += eps", "return (h / rms).type_as(x) * weight"),

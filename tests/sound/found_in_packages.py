@@ -18,6 +18,32 @@ class RMSNorm(Norm):
     def _forward(self, x):
         return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
 """,
+    "one gate for each of two branches, which are the identity at first": """
+class Modulation(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.proj = nn.Linear(dim, 2 * dim)
+        self.amplitude = nn.Parameter(torch.zeros(2))
+
+    def forward(self, cond):
+        def branch(v, i):
+            h = v.float()
+            return self.amplitude[i] * (h * torch.rsqrt(h.pow(2).mean(dim=-1, keepdim=True) + 1e-8)).type_as(v)
+
+        first, second = self.proj(cond).chunk(2, dim=-1)
+        return branch(first, 0), branch(second, 1)
+""",
+    "a branch's one gate that opens in training": """
+class Branch(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.proj = nn.Linear(dim, dim)
+        self.alpha = nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        h = self.proj(x).float()
+        return self.alpha * (h * torch.rsqrt(h.pow(2).mean(dim=-1, keepdim=True) + 1e-6)).type_as(x)
+""",
     "an output in fp32 that the caller asks for": """
 class RMSNorm(nn.Module):
     def __init__(self, d, eps=1e-6):

@@ -31,9 +31,10 @@ _LOGGING: Final = frozenset("debug info warning warning_once error exception cri
 
 def get(value: Any, name: str) -> Any:
     """Return `value.name`; raise `Unsupported` if the attribute isn't allowed."""
-    known(value)
+    if isinstance(value, Unknown) and not name.startswith("__"):
+        return Unknown(f"{value.what}.{name}", part=True)
     if name.startswith("__") and name.endswith("__"):
-        return _special(value, name)
+        return _special(known(value), name)
     if isinstance(value, Space):
         return world.member(value, name)
     if isinstance(value, Silent) and name in _LOGGING:

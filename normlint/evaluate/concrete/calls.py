@@ -110,7 +110,9 @@ def is_instance(value: Any, kinds: Any) -> bool:
     if isinstance(kinds, tuple):
         return any(is_instance(value, kind) for kind in kinds)
     if isinstance(known(kinds), Typing):
-        raise Unsupported("isinstance of a type out of typing")
+        if kinds.kind is None:
+            raise Unsupported("isinstance of a type out of typing")
+        return isinstance(known(value), kinds.kind)
     if isinstance(kinds, Native) or (isinstance(known(value), Native) and kinds is not object):
         raise Unsupported("isinstance of a function")
     return isinstance(value, kinds)

@@ -12,7 +12,7 @@ from weakref import WeakSet
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import expressions, statements, world
 from normlint.evaluate.concrete.functions import bound_names
-from normlint.evaluate.concrete.values import CLASS, Scope, Space, Typing, Unsupported, known
+from normlint.evaluate.concrete.values import CLASS, Scope, Space, Typing, Unknown, Unsupported, known
 
 _MADE: Final[WeakSet[type]] = WeakSet()
 _SPECIAL: Final = frozenset(
@@ -20,6 +20,13 @@ _SPECIAL: Final = frozenset(
         "__init__ __call__ __len__ __getitem__ __setitem__ __iter__ __next__ __contains__ __eq__ __ne__ __lt__ __le__ "
         "__gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __neg__ __bool__ __enter__ "
         "__exit__ __post_init__ __hash__"
+    ).split()
+)
+_OPERATORS: Final = frozenset(
+    (
+        "__pow__ __rpow__ __rsub__ __rtruediv__ __floordiv__ __mod__ __matmul__ __rmatmul__ __and__ __or__ __xor__ "
+        "__invert__ __pos__ __abs__ __iadd__ __isub__ __imul__ __itruediv__ __round__ __int__ __float__ __index__ "
+        "__delitem__ __reversed__"
     ).split()
 )
 _KEPT: Final = frozenset(("__slots__", "__annotations__"))
@@ -46,10 +53,13 @@ def _is_ignored(stmt: s.Stmt) -> bool:
 
 
 def _create(name: str, bases: tuple[type, ...], names: dict[str, Any]) -> type:
-    for key in names:
-        if key.startswith("__") and key.endswith("__") and key not in _SPECIAL | _KEPT | _IGNORED:
-            raise Unsupported(f"a class with {key}")
+    """Return the class; an operator of it that isn't in the table is refused where it is used."""
     kept = {key: value for key, value in names.items() if key not in _IGNORED}
+    for key in kept:
+        if key.startswith("__") and key.endswith("__") and key not in _SPECIAL | _KEPT:
+            if key not in _OPERATORS:
+                raise Unsupported(f"a class with {key}")
+            kept[key] = Unknown(f"{name}.{key}").refuse
     return type(name, bases, {**kept, "__module__": "interpreted"})
 
 

@@ -11,7 +11,17 @@ from typing import Any
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import attributes, calls, classes, functions, statements, world
-from normlint.evaluate.concrete.values import COMPREHENSION, FUNCTION, MODULE, MOST_ITEMS, Scope, Typing, Unsupported
+from normlint.evaluate.concrete.values import (
+    COMPREHENSION,
+    FUNCTION,
+    MODULE,
+    MOST_ITEMS,
+    Scope,
+    Typing,
+    Unknown,
+    Unsupported,
+    known,
+)
 
 
 def evaluate(scope: Scope, node: s.Expr) -> Any:
@@ -92,6 +102,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 def binary(op: str, left: Any, right: Any, *, in_place: bool = False) -> Any:
     """Return `left op right`; raise `Unsupported` where the result would be huge."""
+    known(left)
+    known(right)
     if op == "%" and isinstance(left, str | bytes):
         raise Unsupported("% formatting")
     if isinstance(left, int) and isinstance(right, int):
@@ -136,7 +148,7 @@ def _binary(scope: Scope, node: s.Binary) -> Any:
 
 
 def _unary(scope: Scope, node: s.Unary) -> Any:
-    return _UNARY[node.op](evaluate(scope, node.operand))
+    return _UNARY[node.op](known(evaluate(scope, node.operand)))
 
 
 def _compare(scope: Scope, node: s.Compare) -> Any:
@@ -144,6 +156,9 @@ def _compare(scope: Scope, node: s.Compare) -> Any:
     result: Any = True
     for i, (op, right_node) in enumerate(node.rights, 1):
         right = evaluate(scope, right_node)
+        for one in (left, right):
+            if isinstance(one, Unknown) and (one.part or op not in ("is", "is not")):
+                one.refuse()
         result = _COMPARE[op](left, right)
         if i < len(node.rights) and not result:
             return result

@@ -55,16 +55,16 @@ class Budget:
 
 
 class Unknown:
-    """A value that can be passed on and stored, but not used: an import from elsewhere, an exception object."""
+    """A value that can be passed on and stored, but not used: an import from elsewhere, a part of it, an exception."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, *, part: bool = False) -> None:
         self.what = what
+        self.part = part  # of a module or class that isn't known, so that it may be None
 
     def refuse(self, *_: Any, **__: Any) -> Any:
         raise Unsupported(self.what)
 
-    __bool__ = __call__ = __eq__ = __iter__ = __len__ = __getitem__ = __contains__ = refuse
-    __hash__ = object.__hash__
+    __bool__ = __call__ = __eq__ = __hash__ = __iter__ = __len__ = __getitem__ = __contains__ = refuse
 
 
 def known(value: Any) -> Any:
@@ -73,13 +73,16 @@ def known(value: Any) -> Any:
 
 
 class Typing:
-    """A typing construct, which can be subscripted and combined but has no effect."""
+    """A typing construct, which can be subscripted and combined but has no effect; `kind` is what `Dict` stands for."""
+
+    def __init__(self, kind: type | None = None) -> None:
+        self.kind = kind
 
     def __getitem__(self, _: object) -> Typing:
-        return self
+        return Typing()
 
     def __or__(self, _: object) -> Typing:
-        return self
+        return Typing()
 
     __ror__ = __or__
 

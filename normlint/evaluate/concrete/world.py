@@ -94,6 +94,7 @@ _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "numpy": frozenset(["prod", "sqrt", "log", "log2", "exp", "pi", "inf", "e", "abs", "float32", "float64", "ceil"]),
 }
 _TYPING: Final = ("typing", "typing_extensions", "types", "__future__")
+_STANDS_FOR: Final = {"Dict": dict, "List": list, "Tuple": tuple, "Set": set, "FrozenSet": frozenset}
 _TYPES_TOO: Final = frozenset(["Callable", "Iterable", "Sequence", "Mapping", "Iterator"])
 
 
@@ -241,7 +242,7 @@ def _of_typing(space: Space, name: str) -> Any:
         raise Unsupported(f"{space.path}.{name}")
     if name in ("TypeVar", "ParamSpec", "NewType", "TypeVarTuple"):
         return _constant(f"typing.{name}", Typing())
-    return getattr(abc, name) if name in _TYPES_TOO else Typing()
+    return getattr(abc, name) if name in _TYPES_TOO else Typing(_STANDS_FOR.get(name))
 
 
 def _is_allowed(space: str, name: str, found: Any) -> bool:

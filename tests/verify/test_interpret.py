@@ -558,6 +558,23 @@ class TokenNorm(nn.Module):
         "TokenNorm.forward",
         "skipped",
     ),
+    "an eps that is added to the least variance of the data": (
+        """
+import torch
+import torch.nn.functional as F
+from torch import nn
+class ScaledNorm(nn.Module):
+    def __init__(self, dim, least=0.02, eps=1e-5):
+        super().__init__()
+        self.least, self.eps = least, eps
+        self.gamma = nn.Parameter(torch.ones(dim))
+        self.beta = nn.Parameter(torch.zeros(dim))
+    def forward(self, x):
+        return F.layer_norm(x, (x.shape[-1],), self.gamma, self.beta, self.least * self.least + self.eps)
+""",
+        "ScaledNorm.forward",
+        "match",
+    ),
     "a point that is brought back into a ball": (
         """
 import torch

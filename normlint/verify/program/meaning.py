@@ -67,6 +67,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         axes_read=isinstance(c.statistic.axes, tuple) or c.statistic.axes == ALL,
         elsewhere=() if last else tuple({one: None for c in norm.computations if (one := axes(c)) != own}),
         gain_elsewhere=all(map(_gain_is_elsewhere, norm.computations)),
+        eps_of_several=any(e.name == "+" for one in norm.computations for e in one.eps),
     )
 
 

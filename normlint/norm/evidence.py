@@ -31,7 +31,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     matrix = c.statistic.spelled == FROBENIUS
     if c.over_everything and (c.statistic.masked or owner.graph or matrix):  # all nodes of one graph
         return False
-    if c.degree != 2 and not (c.power in (-HALF, Fraction(-1)) and (named or gain) and _meant_squares(c, owner)):
+    if c.degree != 2 and not ((named or gain) and _meant_squares(c, owner)):
         return False
     if "power" in c.unread and owner.intent not in ("rms", "layer", "norm"):
         return False  # x times some function of its mean square may be a gate
@@ -99,9 +99,11 @@ def _of_weights(c: Computation) -> bool:
 
 def _meant_squares(c: Computation, owner: Owner) -> bool:
     """Return whether a mean of x, |x| or x − mean stands in for one of squares, as in a function named for a norm."""
-    if any(c.centred):
-        return c.power == -HALF
-    return owner.intent == "rms" or ((c.scaled or _protected(c, owner)) and c.power == -HALF)
+    if any(c.centred):  # the mean of |x − mean| without a root is another norm
+        return c.power == -HALF or (owner.intent == "layer" and c.scaled and c.power in (HALF, -HALF * HALF))
+    if owner.intent == "rms":
+        return c.power in (-HALF, Fraction(-1))
+    return (c.scaled or _protected(c, owner)) and c.power == -HALF
 
 
 def _protected(c: Computation, owner: Owner) -> bool:

@@ -3,6 +3,22 @@
 from __future__ import annotations
 
 CASES: dict[str, tuple[tuple[str, ...], str]] = {
+    "a layer norm of deviations without squares, whose root is taken twice": (
+        ("NRM403",),
+        """
+class LayerNorm(nn.Module):
+    def __init__(self, d, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d))
+
+    def forward(self, x):
+        h = x.float()
+        c = h - h.mean(-1, keepdim=True)
+        spread = torch.sqrt(c.abs().mean(-1, keepdim=True) + self.eps)
+        return (c * torch.rsqrt(spread)).type_as(x) * self.weight
+""",
+    ),
     "a buffer for eps and a reduction over everything": (
         ("NRM101",),
         """

@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "a norm by the mean absolute deviation": """
+class LayerNorm(nn.Module):
+    def __init__(self, d, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d))
+
+    def forward(self, x):
+        h = x.float()
+        c = h - h.mean(-1, keepdim=True)
+        return (c / (c.abs().mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+""",
     "an rms norm through normalize and a scale": """
 class RMSNorm(nn.Module):
     def __init__(self, dim):

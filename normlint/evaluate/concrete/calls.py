@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import attributes, classes, expressions, functions, world
-from normlint.evaluate.concrete.values import Function, Native, Scope, Space, Typing, Unsupported, known
+from normlint.evaluate.concrete.values import Function, Native, Scope, Space, Typing, Unknown, Unsupported, known
 
 _CACHED = type(functools.cache(len))
 _TENSORS: Final = ("torch.", "Tensor.", "Parameter.")
+_ENVIRONMENT: Final = ("import of os.environ.get", "import of os.getenv")
 MOST_ELEMENTS: Final = 1 << 26
 
 
@@ -50,7 +51,8 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return `func(*args, **kwargs)`; raise `Unsupported` if the function isn't allowed."""
     if isinstance(func, Function) or (isinstance(func, MethodType) and isinstance(func.__func__, Function)):
         return func(*args, **kwargs)
-    known(func)
+    if isinstance(func, Unknown):
+        return _unknown_result(func, args, kwargs)
     if isinstance(func, Typing):
         raise Unsupported("a call of what only types")
     if not _may_be_called(func):
@@ -65,6 +67,16 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         _refuse_huge(func, args)
         return bounded(func(*args, **kwargs))
     return func(*args, **kwargs)
+
+
+def _unknown_result(func: Unknown, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the result of a call such as `threading.Lock()`; raise `Unsupported` if it could change an argument."""
+    if func.what in _ENVIRONMENT:  # in which nothing is set
+        return args[1] if len(args) > 1 else kwargs.get("default")
+    plain = all(isinstance(value, str | int | float | None | Unknown) for value in (*args, *kwargs.values()))
+    if not plain or not world.is_elsewhere(func.what):
+        func.refuse()
+    return Unknown(func.what, part=True)
 
 
 def _refuse_huge(func: Native, args: tuple[Any, ...]) -> None:

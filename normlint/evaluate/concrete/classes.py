@@ -12,7 +12,7 @@ from weakref import WeakSet
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import expressions, statements, world
 from normlint.evaluate.concrete.functions import bound_names
-from normlint.evaluate.concrete.values import CLASS, Scope, Space, Typing, Unknown, Unsupported, known
+from normlint.evaluate.concrete.values import CLASS, Exhausted, Scope, Space, Typing, Unknown, Unsupported, known
 
 _MADE: Final[WeakSet[type]] = WeakSet()
 _SPECIAL: Final = frozenset(
@@ -33,8 +33,17 @@ _KEPT: Final = frozenset(("__slots__", "__annotations__"))
 _IGNORED: Final = frozenset(("__repr__", "__str__", "__constants__", "__module__", "__qualname__", "__doc__"))
 
 
-def make(scope: Scope, stmt: s.Class) -> type:
-    """Return the class that a `class` statement creates."""
+def make(scope: Scope, stmt: s.Class) -> type | Unknown:
+    """Return the class that a `class` statement creates; an `Unknown` if that can't be followed."""
+    try:
+        return _make(scope, stmt)
+    except Exhausted:
+        raise
+    except Unsupported as error:
+        return Unknown(str(error), part=True)
+
+
+def _make(scope: Scope, stmt: s.Class) -> type:
     if stmt.keywords or stmt.odd:
         raise Unsupported(stmt.odd or f"class keywords ({', '.join(stmt.keywords)})")
     bases = tuple(_base(value) for value in expressions.unstarred(scope, stmt.bases))

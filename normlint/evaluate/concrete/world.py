@@ -65,7 +65,7 @@ _LOGGERS: Final = ("get_logger", "getLogger", "init_logger")
 _UNCHANGING_ELSEWHERE: Final = frozenset(
     (
         "use_kernel_forward_from_hub use_kernel_func_from_hub use_kernelized_func auto_docstring deprecate_kwarg "
-        "add_start_docstrings add_start_docstrings_to_model_forward"
+        "add_start_docstrings add_start_docstrings_to_model_forward jaxtyped beartype typechecked"
     ).split()
 )
 _MEMBERS: Final[dict[str, frozenset[str]]] = {
@@ -93,6 +93,7 @@ _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "einops.layers.torch": frozenset(["Rearrange", "Reduce"]),
     "numpy": frozenset(["prod", "sqrt", "log", "log2", "exp", "pi", "inf", "e", "abs", "float32", "float64", "ceil"]),
 }
+_IMPORT: Final = "import of "
 _TYPING: Final = ("typing", "typing_extensions", "types", "__future__")
 _STANDS_FOR: Final = {"Dict": dict, "List": list, "Tuple": tuple, "Set": set, "FrozenSet": frozenset}
 _TYPES_TOO: Final = frozenset(["Callable", "Iterable", "Sequence", "Mapping", "Iterator"])
@@ -109,7 +110,13 @@ def imported(path: str) -> Any:
         return _identity_decorator(path)
     if name in _LOGGERS:
         return _constant(path, Silent())
-    return Unknown(f"import of {path}")
+    return Unknown(f"{_IMPORT}{path}")
+
+
+def is_elsewhere(what: str) -> bool:
+    """Return whether an `Unknown` came from a package of which the tables hold nothing, so that it can't set torch."""
+    root = what.removeprefix(_IMPORT).partition(".")[0]
+    return what.startswith(_IMPORT) and not any(space.partition(".")[0] == root for space in _SPACES)
 
 
 def is_same(path: str) -> bool:

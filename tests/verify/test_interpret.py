@@ -575,6 +575,23 @@ class ScaledNorm(nn.Module):
         "ScaledNorm.forward",
         "match",
     ),
+    "an output that is divided by how much wider the model is": (
+        """
+import torch
+from torch import nn
+class ScaledRMSNorm(nn.Module):
+    def __init__(self, d, width_mult=4.0, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+        self.mult, self.eps = width_mult, eps
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.square().mean(-1, keepdim=True) + self.eps)
+        return (h * self.weight / self.mult).to(x.dtype)
+""",
+        "ScaledRMSNorm.forward",
+        "skipped",
+    ),
     "a point that is brought back into a ball": (
         """
 import torch

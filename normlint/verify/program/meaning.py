@@ -25,7 +25,7 @@ from normlint.evaluate.monomial import (
     bears_stat,
 )
 from normlint.norm.evidence import is_instance_norm, reduces_samples
-from normlint.norm.norm import HALF, Computation, Eps, Gain, Norm
+from normlint.norm.norm import A_NUMBER, HALF, Computation, Eps, Gain, Norm
 from normlint.norm.owner import is_eps
 from normlint.norm.recognise import deep_steps
 from normlint.rules.count import unbiased_variance
@@ -123,7 +123,10 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
     if c.fused and (not moved or c.scaled_before):
         return "an input that goes into torch's own norm as it comes in"
-    if any(n.of_features is None and n.power == 1 and not n.inside and "." in n.text for n in c.counts):
+    scales = [
+        n for n in c.counts if n.of_features is None and abs(n.power) == 1 and not n.inside and n.text != A_NUMBER
+    ]
+    if any(c.statistic.reduce == "mean" or (n.power == 1 and "." in n.text) for n in scales):
         return "the scale that its configuration asks for"
     if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
         return "an eps that is a number: this one is learned"

@@ -25,7 +25,7 @@ from normlint.fixes.casts_words import (
     written_above,
 )
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.spelling import called, expression, last_name, operation
+from normlint.fixes.spelling import called, expression, last_name, operands, operation
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.norm import Computation, Norm
@@ -190,16 +190,16 @@ def _without_parameters(document: Document, c: Computation, node: cst.BaseExpres
     gains = _plain_gain_names(c) | {a.name for a in c.others if isinstance(a, Input)}
     factors = c.shift.factors if c.shift else ()
     shifts = {f.atom.name.rpartition(".")[2] for f in factors if isinstance(f.atom, Param)}
-    for operator, names in ((cst.Add, shifts), (cst.Multiply, gains)):
-        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, operator):
+    for word, names in (("add", shifts), ("mul", gains)):
+        if operation(node) == word and not called(node).endswith("_"):
             node = _operand_beside(document, node, names)
     return node
 
 
-def _operand_beside(document: Document, node: cst.BinaryOperation, names: set[str]) -> cst.BaseExpression:
+def _operand_beside(document: Document, node: cst.BaseExpression, names: set[str]) -> cst.BaseExpression:
     """Return the operand beside one of these parameters, or the node itself if neither operand is one."""
-    function = scope(document, node)
-    for one, other in ((node.left, node.right), (node.right, node.left)):
+    function, several = scope(document, node), operands(node)
+    for one, other in zip(several, several[::-1], strict=True):
         local = isinstance(one, cst.Name) and function is not None and bound(document, function, one.value)
         if last_name(one) in names and not local:
             return other

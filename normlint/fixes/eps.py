@@ -134,12 +134,11 @@ def _use_parameter(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Fix 
 
 
 def _stored(norm: Norm, tree: Tree, cls: cst.ClassDef, name: str) -> Iterator[Change]:
-    """Yield changes that store the parameter in an attribute used as eps that the constructor sets to a number."""
+    """Yield changes that replace the number that a statement of the constructor makes the eps by the parameter."""
     document = tree.document
-    nodes = (document.at(e.at, cst.Attribute) for c in norm.computations for e in c.eps)
-    for given in (stores(document, cls, node.attr.value) for node in nodes if node is not None):
-        sole = given[0] if len(given) == 1 else None
-        if sole is not None and number(sole) is not None:
+    acting = (document.at(e.at) for c in norm.computations for e in c.eps)
+    for sole in (numbers[0] for numbers in (origin(tree, node) for node in acting) if len(numbers) == 1):
+        if document.line(sole) is not None and document.around(sole, cst.FunctionDef) is constructor(cls):
             yield f"Store `{name}`", _instead(sole, name)
 
 

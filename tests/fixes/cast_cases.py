@@ -529,6 +529,12 @@ DOWNCAST: Final = [
         ),
     ),
     Case(
+        "the product before the gain in a method",
+        "NRM203",
+        forward("h = x.float()", f"return h.div({LENGTH}).mul(self.weight)"),
+        forward("h = x.float()", f"return h.div({LENGTH}).type_as(x).mul(self.weight)"),
+    ),
+    Case(
         "a gain that the product begins with stays outside",
         "NRM203",
         forward("h = x.float()", f"return self.weight * h / {LENGTH}"),

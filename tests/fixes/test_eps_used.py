@@ -203,6 +203,13 @@ USED = [
         (("1e-8", "eps"),),
     ),
     Case(
+        "also where a helper adds it",
+        "NRM304",
+        HELPER.format("rms").replace("(x)", "(x, eps)", 1).replace("1e-8", "eps")
+        + module(TAKES, "self.eps = 1e-8", "return rms(x, self.eps) * self.weight"),
+        (("1e-8", "eps"),),
+    ),
+    Case(
         "in place of a constant of the module",
         "NRM304",
         "EPS = 1e-8\n\n\n" + module(TAKES, "self.eps = eps", H, LITERAL.replace("1e-8", "EPS")),

@@ -592,6 +592,23 @@ class ScaledRMSNorm(nn.Module):
         "ScaledRMSNorm.forward",
         "skipped",
     ),
+    "a gain that starts at the root of the length, by which a unit vector is multiplied": (
+        """
+import torch
+from torch import nn
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.g = nn.Parameter(torch.full((dim,), dim ** 0.5))
+    def forward(self, x):
+        h = x.float()
+        n = torch.linalg.vector_norm(h, dim=-1, keepdim=True)
+        return ((h / (n + self.eps)) * self.g).type_as(x)
+""",
+        "RMSNorm.forward",
+        "skipped",
+    ),
     "a point that is brought back into a ball": (
         """
 import torch

@@ -123,6 +123,8 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
     if c.fused and (not moved or c.scaled_before):
         return "an input that goes into torch's own norm as it comes in"
+    if c.kind != "l2" and any(g.param.first is not None and g.param.first.factors for g in c.gains):
+        return "a gain that starts at 1: what this one starts at holds a length"
     scales = [
         n for n in c.counts if n.of_features is None and abs(n.power) == 1 and not n.inside and n.text != A_NUMBER
     ]

@@ -221,6 +221,7 @@ class Search:
         """Return the numbers of axes it agrees with, or runs with if that may be chance; and if chance is ruled out."""
         job, call = self.job, found.call
         runs: list[int] = []
+        sure: list[int] = []  # where its axes differ in length, so that nothing broadcasts by chance
         agrees: list[int] = []
         confirmed = False
         for rank in allowed(job.meaning, call.layout):
@@ -235,13 +236,14 @@ class Search:
                 continue
             confirmed = confirmed or (rank > 1 and certain)
             runs += [rank] if even else []
+            sure += [rank] if uneven and rank > 1 else []
             agrees += [rank] if agreed else []
         # with an input of one or two axes a norm may agree by chance
         matrix = job.meaning.kind == "l2" and 2 in agrees
         folded = job.folded and 2 in agrees
         told = bool(agrees) and (not call.layout.trailing or 3 in agrees or matrix or folded)
         wanted = job.meaning.rank is not None and runs[:1] == list(allowed(job.meaning, call.layout)[:1])
-        return tuple(agrees if told else runs[:1] if wanted else runs), confirmed
+        return tuple(agrees if told else runs[:1] if wanted else sure or runs), confirmed
 
     def _fits(self, found: Found, rows: tuple[int, ...]) -> list[Found]:
         tried = self._with_faint_error(found.way, found.call, (*rows, found.width))

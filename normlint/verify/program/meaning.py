@@ -29,6 +29,8 @@ from normlint.norm.norm import A_NUMBER, HALF, Computation, Eps, Gain, Norm
 from normlint.norm.owner import is_eps
 from normlint.norm.recognise import deep_steps
 from normlint.rules.count import unbiased_variance
+from normlint.rules.epsilon import unused_eps
+from normlint.rules.formula import missing_centre
 from normlint.rules.reduction import reduction_over_wrong_axis
 from normlint.text.finding import Span
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
@@ -104,7 +106,7 @@ def open_question(norm: Norm, text: str) -> str:
 def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     if c.input.factors and all(isinstance(f.atom, Apply) and f.atom.held for f in c.input.factors):
         return "an input: this scales what a layer holds"
-    if c.centred[0] != c.centred[1] and norm.owner.intent not in ("layer", "rms"):
+    if c.centred[0] != c.centred[1] and norm.owner.intent not in ("layer", "rms") and not any(missing_centre(norm)):
         return "a name that says what is meant: the mean is subtracted on one side only"
     if _gain_is_last(c, c.statistic) and is_instance_norm(norm, c):
         return "a name that says what is meant: each feature has statistics of its own"
@@ -118,7 +120,7 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     if chosen or any(map(partial(_bounds, c), c.eps)):
         return "a norm: this clips"
     owner = norm.owner
-    if c.fused and owner.takes_eps and owner.unused_eps is None and not any(e.name for e in c.eps):
+    if c.fused and owner.takes_eps and not any(e.name for e in c.eps) and not any(unused_eps(norm)):
         return "the eps of torch's own norm: the one that is given goes elsewhere"
     moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
     if c.fused and (not moved or c.scaled_before):
@@ -273,7 +275,7 @@ def _gains(norm: Norm) -> Iterator[str]:
     if norm.owner.intent in ("rms", "layer"):  # one that is applied too early
         factors = (f for c in norm.computations for f in c.input.factors if c.returned)
         yield from (f.atom.name for f in factors if isinstance(f.atom, Param) and f.atom.axis == "last")
-    yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS)
+    yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS or p.init == "ones")
     yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
     yield from _passed(norm, (atom for c in norm.computations for atom in c.others))
     called = norm.qualname.rpartition(".")[2].startswith(("forward", "__call__"))  # other methods are parts of these
@@ -296,7 +298,7 @@ def _shifts(norm: Norm) -> Iterator[str]:
     for c in norm.computations:
         yield from _params_in(c.shift)
         yield from _passed(norm, (f.atom for f in c.shift.factors) if c.shift else ())
-    yield from (p.name for p in norm.owner.unused_params if p.name in _SHIFTS)
+    yield from (p.name for p in norm.owner.unused_params if p.name in _SHIFTS or p.init == "zeros")
     yield from (p.name for p in norm.owner.plain_gains if p.name in _SHIFTS)
     yield from (p.name for p in norm.owner.params if norm.owner.passes and p.name in _SHIFTS)
 

@@ -125,6 +125,12 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
     if c.fused and (not moved or c.scaled_before):
         return "an input that goes into torch's own norm as it comes in"
+    if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
+        return "an eps that is a number: this one is learned"
+    return _open_in_scale(c)
+
+
+def _open_in_scale(c: Computation) -> str:
     if c.kind != "l2" and any(g.param.first is not None and g.param.first.factors for g in c.gains):
         return "a gain that starts at 1: what this one starts at holds a length"
     scales = [
@@ -132,8 +138,6 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     ]
     if any(c.statistic.reduce == "mean" or (n.power == 1 and "." in n.text) for n in scales):
         return "the scale that its configuration asks for"
-    if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
-        return "an eps that is a number: this one is learned"
     return ""
 
 

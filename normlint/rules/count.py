@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
@@ -63,9 +64,14 @@ def wrong_element_count(norm: Norm) -> Iterator[Problem]:
         message = _miscounted(norm, c, power, foreign)
         due = HALF if c.statistic.reduce == "sum" else 0
         right = (other for other in norm.computations if other.feature_power == due)
-        if message and not any(differs_by_choice(c, other) for other in right):
+        if message and not any(differs_by_choice(c, other) for other in right) and not _is_l2_mode(c):
             apart = c.statistic.reduce == "sum" and sum(n.power for n in c.counts) < 0  # whichever axis they count
             yield Problem(c.statistic.span, message, partial(repair.counted_once, norm, c), apart=apart)
+
+
+def _is_l2_mode(c: Computation) -> bool:
+    """Return whether a setting's word asks for an L2 norm on this path, as `mode == "l2"` does."""
+    return any(taken and re.search(r" == ['\"]\w*(?:l2|unit|cos)", words, re.IGNORECASE) for words, taken in c.tests)
 
 
 def _divided_again(c: Computation) -> Fraction:

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "an L2 norm that an argument's word asks for": """
+def rms_norm(x, mode="rms", eps=1e-6):
+    h = x.float()
+    if mode == "l2":
+        return F.normalize(h, dim=-1, eps=eps).to(x.dtype)
+    return (h * torch.rsqrt(h.pow(2).mean(dim=-1, keepdim=True) + eps)).to(x.dtype)
+""",
     "a norm by the mean absolute deviation": """
 class LayerNorm(nn.Module):
     def __init__(self, d, eps=1e-5):

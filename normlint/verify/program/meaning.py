@@ -131,7 +131,7 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
 
 
 def _open_in_scale(c: Computation) -> str:
-    if c.kind != "l2" and any(g.param.first is not None and g.param.first.factors for g in c.gains):
+    if c.kind != "l2" and any(_starts_at_length(g.param) for g in c.gains):
         return "a gain that starts at 1: what this one starts at holds a length"
     scales = [
         n for n in c.counts if n.of_features is None and abs(n.power) == 1 and not n.inside and n.text != A_NUMBER
@@ -139,6 +139,12 @@ def _open_in_scale(c: Computation) -> str:
     if any(c.statistic.reduce == "mean" or (n.power == 1 and "." in n.text) for n in scales):
         return "the scale that its configuration asks for"
     return ""
+
+
+def _starts_at_length(param: Param) -> bool:
+    """Return whether all elements start at a power of a length of the parameter's own shape."""
+    lengths = {f.atom for length in param.shape or () if length is not None for f in length.factors}
+    return param.first is not None and any(f.atom in lengths for f in param.first.factors)
 
 
 def _bounds(c: Computation, e: Eps) -> bool:

@@ -32,6 +32,7 @@ from normlint.rules.count import unbiased_variance
 from normlint.rules.epsilon import unused_eps
 from normlint.rules.formula import missing_centre
 from normlint.rules.reduction import reduction_over_wrong_axis
+from normlint.rules.registry import RULES
 from normlint.text.finding import Span
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
 from normlint.verify.names import input_role, is_features
@@ -43,6 +44,7 @@ _ZERO: Final = re.compile(
 )
 _CHOICE: Final = re.compile(r"(?:\w+\.)?where\(")  # another factor where the statistic is small, say
 _WIDE: Final = re.compile("fp32|float32", re.IGNORECASE)  # the output is meant to stay so
+_SHOWN: Final = ("NRM101", "NRM102", "NRM103", "NRM104", "NRM401", "NRM402", "NRM403", "NRM404", "NRM504")
 _LAST: Final = (-1,)
 _PAIR: Final = 2  # axes of one swap
 
@@ -70,6 +72,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         elsewhere=() if last else tuple({one: None for c in norm.computations if (one := axes(c)) != own}),
         gain_elsewhere=all(map(_gain_is_elsewhere, norm.computations)),
         eps_of_several=any(e.name == "+" for one in norm.computations for e in one.eps),
+        reported=any(True for code in _SHOWN for check in (RULES[code].check,) if check for _ in check(norm)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -233,7 +234,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     owner = norm.owner
     wraps = any("." in g.param.name for c in norm.judged for g in c.gains)  # one of torch's norms, and no other layer
     whole = owner.intent != "" or not owner.module or owner.alone or wraps  # else amid others, whose callers may cast
-    meant = norm.meant and whole and not stays_wide(owner.name)
+    meant = norm.meant and whole and not stays_wide(owner.name) and not _is_helper(norm)
     narrowed = any(_narrowed(c) or _fixed(c) for c in norm.judged)  # which NRM205 says
     back = [c for c in norm.judged if c.sees_half and c.returned and not c.output.wide and _is_cast_back(c)]
     wide = tuple(c for c in norm.judged if meant and _returned_wide(c) and (not narrowed or _widened_last(c)))
@@ -241,6 +242,12 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     for c in wide if owner.module else (c for c in wide if not _is_reference(c)):
         message = f"the output stays {c.output.value} for an fp16 or bf16 input"
         yield Problem(c.span, message, partial(casts.downcast, norm, wide))
+
+
+def _is_helper(norm: Norm) -> bool:
+    """Return whether this is a function that takes neither a gain nor an eps, and names no layer: part of some math."""
+    taken = norm.owner.takes_eps or any(c.gains for c in norm.computations)
+    return not norm.owner.module and not taken and not re.fullmatch(r"_*(rms_?|layer_?)?norm", norm.owner.name, re.I)
 
 
 def _is_reference(c: Computation) -> bool:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "rows scaled in fp32 by a helper of some mathematics, which takes neither gain nor eps": """
+def normalize_rows_rms(features):
+    scale = features.float().square().mean(dim=2, keepdim=True).sqrt().clamp_min(1e-6)
+    return features.float() / scale
+""",
     "an L2 norm that an argument's word asks for": """
 def rms_norm(x, mode="rms", eps=1e-6):
     h = x.float()

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from normlint.text.verdict import MATCH, SKIPPED, WRONG, Probe, Verdict
-from normlint.verify.guard import frames
+from normlint.verify.guard import frames, worker
 from normlint.verify.guard.limits import ending
 from normlint.verify.guard.run import DeviceError, TorchMissingError, Verifier
 from normlint.verify.job import Job
@@ -239,3 +239,26 @@ ENDS = {3: "crashed: exit status 3", -11: "crashed: segmentation fault (SIGSEGV)
 @pytest.mark.parametrize(("code", "words"), ENDS.items())
 def test_how_a_process_ended(code: int, words: str) -> None:
     assert ending(code, 10.0) == words
+
+
+def test_a_norm_that_a_device_cannot_run_is_judged_on_the_cpu_instead() -> None:
+    job = norm(body="x = x * 2 + 1")
+    answer = worker._response({"job": job.as_dict()}, worker.Bench(device="meta"))
+    assert (answer["verdict"]["status"], answer["verdict"]["device"], answer["spent"]) == (WRONG, "cpu", True)
+
+
+def test_no_norm_is_blamed_where_a_right_norm_fails_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = Verdict(WRONG, "input gradient: raises RuntimeError: no threads left")
+    monkeypatch.setattr(worker, "judge", lambda job, bench: failing)
+    worker._failing_control.cache_clear()
+    answer = worker._response({"job": norm().as_dict()}, worker.Bench())
+    worker._failing_control.cache_clear()
+    assert answer["verdict"]["status"] == SKIPPED
+    assert answer["verdict"]["reason"] == f"needs a torch with which a right norm is right ({failing.reason})"
+
+
+@pytest.mark.skipif(not worker.CAN_FORK, reason="norms aren't judged in forks here")
+@pytest.mark.parametrize("device", ["cpu", "auto"])
+def test_gradients_work_in_forks_also_where_torch_has_a_device(device: str) -> None:
+    with Verifier(device, timeout=60.0, workers=1) as verifier:
+        assert {verdict.status for _, verdict in verifier.verdicts(distinct(20))} == {MATCH}

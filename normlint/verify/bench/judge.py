@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from normlint.verify.bench.moving import movable
 from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, PLAIN, SHORT, Case, with_rank
 from normlint.verify.bench.properties import CHECKS, D
 from normlint.verify.bench.sweep import sweep
-from normlint.verify.subject import CannotBuildError, Subject
+from normlint.verify.subject import CannotBuildError, Made, Subject
 
 ALL: Final = (torch.float32, torch.float16, torch.bfloat16)
 EMPTY: Final = "empty"
@@ -178,23 +179,37 @@ def _check_output(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
     kept = x.clone()
     try:
         with torch.no_grad():
-            y = bench.run(made, x.detach() if case.twist in CLONES_DIFFER else x.clone())
+            made, y = _ran(bench, made, x.detach() if case.twist in CLONES_DIFFER else x.clone())
     except RaisedError as error:
         if not case.twist or not bench.subject.doubt(values=False):
             raise
         # refusing such a layout with an exception, as `view` does, is allowed
         yield Outcome(Probe(case.name, SHORT[case.dtype], 0.0, 0.0, f"{case.label}: {error}"))
         return
-    yield _compared(bench, case, kept, y)
+    yield _compared(bench, case, made, kept, y)
 
 
-def _compared(bench: Bench, case: Case, x: Tensor, y: Tensor) -> Outcome:
+def _ran(bench: Bench, made: Made, x: Tensor) -> tuple[Made, Tensor]:
+    """Return the norm with its output; where halves can't join its fp32, as on CUDA, one whose parameters stay fp32."""
+    try:
+        return made, bench.run(made, x)
+    except RaisedError:
+        if x.dtype == torch.float32:
+            raise
+        pinned = bench.made(x.shape[-1])
+        with contextlib.suppress(RaisedError):
+            y = bench.run(pinned, x)
+            if y.dtype == x.dtype:
+                return pinned, y
+        raise
+
+
+def _compared(bench: Bench, case: Case, made: Made, x: Tensor, y: Tensor) -> Outcome:
     short, limit = SHORT[case.dtype], measure.LIMIT[case.dtype]
     if y.shape != x.shape:
         return Outcome(Probe(case.name, short, 1.0, 0.0, words.of_shape(y, case)), SHAPE)
     if y.dtype != x.dtype:
         return Outcome(Probe(case.name, short, 1.0, 0.0, words.of_dtype(y, case)), 50)
-    made = bench.made(case.shape[-1], case.dtype)
     ref, spread = bench.expected(made, x)
     note = ""
     if bench.subject.meaning.kind == "l2" and case.twist:
@@ -238,7 +253,10 @@ def _row_gain(bench: Bench, dtype: torch.dtype) -> Iterator[Outcome]:
     with torch.no_grad():
         if made.shift is not None:
             made.shift.zero_()
-        y = bench.run(made, x.clone())
+        try:
+            y = bench.run(made, x.clone())
+        except RaisedError:  # as the other inputs in half precision say
+            return
     if y.shape != x.shape or y.dtype != dtype:
         return
     references = [bench.reference, *(held for held, why in of_half(bench.reference, dtype) if not why)]

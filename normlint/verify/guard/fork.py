@@ -123,8 +123,7 @@ def _finished(child: _Child, readable: bool, settings: Settings, answers: int) -
         heard = _failed(f"timed out after {settings.timeout:g} s")
     if heard is None:
         return False
-    # a norm that could not be judged may have changed the state of the child
-    over = not heard or heard["verdict"]["status"] == SKIPPED or not child.left or child.request is None
+    over = not heard or heard["spent"] or not child.left or child.request is None
     status = _end(child, patience=0.0 if heard else _EXIT_TIME) if over else 0
     if child.request is not None:
         answer = heard or _failed(limits.ending(os.waitstatus_to_exitcode(status), settings.timeout))
@@ -143,11 +142,11 @@ def _answer_of(child: _Child) -> Answer | None:
         verdict = frames.to_verdict(answer.get("verdict"))
     except frames.BrokenFrameError:
         return _failed(limits.BROKEN)
-    return {"verdict": asdict(verdict)}
+    return {"verdict": asdict(verdict), "spent": bool(answer.get("spent"))}
 
 
 def _failed(reason: str) -> Answer:
-    return {"verdict": asdict(Verdict(SKIPPED, reason))}
+    return {"verdict": asdict(Verdict(SKIPPED, reason)), "spent": True}
 
 
 def _end(child: _Child, patience: float) -> int:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import faulthandler
+import functools
 import gc
 import importlib
 import os
 import signal
 import sys
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from normlint.text.verdict import Verdict
+from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 from normlint.verify.guard import fork, frames, limits
 from normlint.verify.job import Job, Meaning
 
@@ -20,9 +22,10 @@ CAN_FORK: Final = hasattr(os, "fork") and sys.platform != "darwin"  # forked chi
 _GRACE: Final = 5  # seconds beyond a norm's timeout after which a worker ends itself if its parent hasn't
 _MOST_CONTEXTS: Final = 4  # most children on an accelerator, where the context of each takes some hundred MB
 _NORMS_PER_CHILD: Final = 16  # norms that a child interprets: forking costs half as much as judging
+_VISIBLE: Final = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 _PROBE_TIMEOUT: Final = 60.0  # seconds to find out whether a device works
 
-_WARMING: Final = """
+_RIGHT: Final = """
 import torch
 from torch import nn
 class Norm(nn.Module):
@@ -34,6 +37,7 @@ class Norm(nn.Module):
         h = x.float()
         return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
 """
+_CONTROL: Final = Job("control", Meaning("rms", gain="weight"), _RIGHT, "Norm", "forward")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,8 @@ def main() -> None:
     forks = CAN_FORK and bool(asked["fork"])
     try:
         hello = _prepare_torch(str(asked["device"]), forks=forks)
-        judge(Job("warming", Meaning("rms", gain="weight"), _WARMING, "Norm", "forward"), Bench())
+        if not forks or (hello.get("device") == "cpu" and _in_child(_lacks_accelerators)):
+            judge(_CONTROL, Bench())  # what the first norm loads is there for all
     except (ImportError, OSError) as error:
         frames.write(answers, {"error": f"torch can't be imported: {error}"})
         return
@@ -69,6 +74,8 @@ def main() -> None:
 
 def _prepare_torch(wanted: str, *, forks: bool) -> dict[str, str]:
     """Import what norms need, in one thread since forks keep no other; return the device and torch's version."""
+    if wanted == "cpu":
+        os.environ.update(dict.fromkeys(_VISIBLE, ""))  # a gradient would start the driver of each device there is
     import torch
 
     torch.set_num_threads(1)
@@ -77,8 +84,8 @@ def _prepare_torch(wanted: str, *, forks: bool) -> dict[str, str]:
     kind = wanted.partition(":")[0]
     drivers = {"cuda": torch.version.cuda or torch.version.hip, "mps": torch.backends.mps.is_built()}
     if wanted == "auto":
-        device = "cuda" if drivers["cuda"] and _device_works("cuda", forks=forks) else "cpu"
-    elif wanted == "cpu" or (drivers.get(kind) and _device_works(wanted, forks=forks)):
+        device = "cuda" if drivers["cuda"] and _works("cuda", forks=forks) else "cpu"
+    elif wanted == "cpu" or (drivers.get(kind) and _works(wanted, forks=forks)):
         device = wanted
     else:
         return {
@@ -87,15 +94,18 @@ def _prepare_torch(wanted: str, *, forks: bool) -> dict[str, str]:
     return {"device": device, "torch": torch.__version__}
 
 
-def _device_works(device: str, *, forks: bool) -> bool:
-    """Return whether torch can use the device, tried in a child since a started driver doesn't survive a fork."""
-    if not forks:
-        return _usable(device)
+def _works(device: str, *, forks: bool) -> bool:
+    """Return whether torch can use the device."""
+    return _in_child(lambda: _usable(device)) if forks else _usable(device)
+
+
+def _in_child(check: Callable[[], bool]) -> bool:
+    """Return what a check says in a forked child, since a driver that the check starts doesn't survive a fork."""
     pid = os.fork()
     if pid == 0:
         status = 1
         try:
-            status = 0 if _usable(device) else 1
+            status = 0 if check() else 1
         finally:
             os._exit(status)
     until = time.monotonic() + _PROBE_TIMEOUT
@@ -116,6 +126,15 @@ def _usable(device: str) -> bool:
         return bool(torch.zeros(1, device=device).add(1).item() == 1)
     except (RuntimeError, AssertionError, NotImplementedError):
         return False
+
+
+def _lacks_accelerators() -> bool:
+    """Return whether a gradient starts no thread for a device: autograd is of no use in forks of one that did."""
+    import torch
+
+    if hasattr(torch, "accelerator"):  # from 2.6 on
+        return not torch.accelerator.is_available()
+    return not (torch.cuda.is_available() or torch.xpu.is_available())
 
 
 def _serve_forking(requests: frames.Reader, answers: int, asked: dict[str, Any], bench: Bench) -> None:
@@ -140,7 +159,27 @@ def _serve_alone(requests: frames.Reader, answers: int, asked: dict[str, Any], b
 
 
 def _response(request: fork.Request, bench: Bench) -> fork.Answer:
-    return {"verdict": asdict(judge(Job.of_dict(request["job"]), bench))}
+    job = Job.of_dict(request["job"])
+    verdict = _checked(job, bench)
+    spent = verdict.status == SKIPPED  # a norm that could not be judged may have changed the state of the process
+    if spent and bench.device != "cpu":  # as with a gain that isn't on the device
+        verdict = _checked(job, replace(bench, device="cpu"))
+    return {"verdict": asdict(verdict), "spent": spent}
+
+
+def _checked(job: Job, bench: Bench) -> Verdict:
+    """Return the verdict on a job; the norm is blamed for nothing that a right norm does here, too."""
+    verdict = judge(job, bench)
+    if verdict.status in (WRONG, PRECISION) and (failing := _failing_control(bench)):
+        return Verdict(SKIPPED, f"needs a torch with which a right norm is right ({failing})")
+    return verdict
+
+
+@functools.cache
+def _failing_control(bench: Bench) -> str:
+    """Return why a right norm fails in this process and on this device, "" if it doesn't."""
+    found = judge(_CONTROL, bench)
+    return "" if found.status == MATCH else found.reason
 
 
 def judge(job: Job, bench: Bench) -> Verdict:

@@ -96,6 +96,9 @@ SOUND: dict[str, ClassSubject] = {
         Meaning("rms", gain="weight", offset=1.0),
         "torch.zeros(d)",
     ),
+    "a gain kept in fp32, which no half can take the place of": subject(
+        f"h = x.float(); h = h * torch.rsqrt({MS} + self.eps); return (h @ torch.diag(self.weight)).type_as(x)"
+    ),
     "T5's: the cast follows the weight": subject(
         "v = x.to(torch.float32).pow(2).mean(-1, keepdim=True); x = x * torch.rsqrt(v + self.eps); "
         "x = x.to(self.weight.dtype) if self.weight.dtype in (torch.float16, torch.bfloat16) else x; "

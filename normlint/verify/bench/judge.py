@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -179,7 +178,7 @@ def _check_output(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
     kept = x.clone()
     try:
         with torch.no_grad():
-            made, y = _ran(bench, made, x.detach() if case.twist in CLONES_DIFFER else x.clone())
+            made, y = bench.run_pinned(made, x.detach() if case.twist in CLONES_DIFFER else x.clone())
     except RaisedError as error:
         if not case.twist or not bench.subject.doubt(values=False):
             raise
@@ -187,21 +186,6 @@ def _check_output(bench: Bench, wanted: Case, salt: int) -> Iterator[Outcome]:
         yield Outcome(Probe(case.name, SHORT[case.dtype], 0.0, 0.0, f"{case.label}: {error}"))
         return
     yield _compared(bench, case, made, kept, y)
-
-
-def _ran(bench: Bench, made: Made, x: Tensor) -> tuple[Made, Tensor]:
-    """Return the norm with its output; where halves can't join its fp32, as on CUDA, one whose parameters stay fp32."""
-    try:
-        return made, bench.run(made, x)
-    except RaisedError:
-        if x.dtype == torch.float32:
-            raise
-        pinned = bench.made(x.shape[-1])
-        with contextlib.suppress(RaisedError):
-            y = bench.run(pinned, x)
-            if y.dtype == x.dtype:
-                return pinned, y
-        raise
 
 
 def _compared(bench: Bench, case: Case, made: Made, x: Tensor, y: Tensor) -> Outcome:

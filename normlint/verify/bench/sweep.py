@@ -64,9 +64,8 @@ def _points(
 
 def _error_of_norm(bench: Bench, x: Tensor) -> float:
     """Return the norm's largest error, relative to its spread, with any eps that is correct in its dtype."""
-    made = bench.made(x.shape[-1], x.dtype)
     with torch.no_grad():
-        y = bench.run(made, x.clone())
+        made, y = bench.run_pinned(bench.made(x.shape[-1], x.dtype), x.clone())
     if y.shape != x.shape or not y.is_floating_point():
         return math.inf
     held = (bench.reference, *(held for held, why in of_half(bench.reference, x.dtype) if not why))

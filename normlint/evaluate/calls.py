@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def evaluate_call(m: Machine, env: Env, node: s.Call) -> Value:
     """Evaluate a call; an in-place method also assigns its result to its receiver."""
     m.ctx.called.add(node.span)
-    func = spelling.meant(m, m.eval(env, node.func), node.func.span)
+    func = spelling.meant(m, m.eval(env, node.func), node)
     special = builtins.special(m, env, func, node)
     if special is not None:
         return special

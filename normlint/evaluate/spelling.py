@@ -17,6 +17,7 @@ from normlint.text.finding import Span
 from normlint.text.frozen import replace
 
 if TYPE_CHECKING:
+    from normlint.evaluate import syntax as s
     from normlint.evaluate.machine import Machine
     from normlint.evaluate.ops.table import Arguments, Bound
 
@@ -28,11 +29,12 @@ _OTHER_LIBRARIES: Final = frozenset(
 )
 
 
-def meant(m: Machine, func: Value, span: Span) -> Value:
-    """Return the function that is meant if torch has none of this name; any other function unchanged."""
+def meant(m: Machine, func: Value, node: s.Call) -> Value:
+    """Return the function that is called if torch has none of this name; any other function unchanged."""
+    span = node.func.span
     if isinstance(func, Path):
         return _function(m, func, span)
-    if isinstance(func, Method) and func.receiver.tensor and not _may_be_no_tensor(func):
+    if isinstance(func, Method) and func.receiver.tensor and not _may_be_no_tensor(func, node):
         name = _nearest(func.name, "Tensor")
         if name and _is_torch(m):
             m.ctx.note(NOTE, Span(span.end - len(func.name), span.end), f"a tensor has no `{func.name}`{_hint(name)}")
@@ -43,9 +45,12 @@ def meant(m: Machine, func: Value, span: Span) -> Value:
 _BUILTINS: Final = (dict, list, str, set, bytes, float)
 
 
-def _may_be_no_tensor(func: Method) -> bool:
-    """Return whether a method may not be a tensor's: a built-in type has it, or the receiver's type is unknown."""
-    made = any(isinstance(f.atom, Apply) for f in func.receiver.mono.factors)
+def _may_be_no_tensor(func: Method, node: s.Call) -> bool:
+    """Return whether a method may not be a tensor's: a built-in type has it, or the receiver's type is unknown.
+
+    A tensor's methods take few keywords, so `model(**inputs)` is a module's.
+    """
+    made = any(isinstance(f.atom, Apply) for f in func.receiver.mono.factors) or any(a.star == "**" for a in node.args)
     return made or any(hasattr(cls, func.name) for cls in _BUILTINS)
 
 

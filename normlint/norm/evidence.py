@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
-from normlint.evaluate.monomial import ALL, Apply, Atom, Mono, Param, Stat, leaves
+from normlint.evaluate.monomial import ALL, Apply, Atom, Mono, Param, Stat, Through, bears_data, leaves
 from normlint.evaluate.ops.lengths import FROBENIUS
 from normlint.evaluate.truth import describe
 from normlint.norm.conventions import AGAINST
@@ -91,10 +92,20 @@ def _mixed_spread(c: Computation, owner: Owner) -> bool:
 
 def _of_weights(c: Computation) -> bool:
     """Return whether a parameter itself is normalised, or an L2 norm is taken of parameters alone."""
-    atoms = [f.atom for f in c.input.factors] if c.kind != "l2" else list(leaves(c.input))
+    atoms = list(leaves(c.input) if c.kind == "l2" else _inside(c.input))
     params = [a for a in atoms if isinstance(a, Param)]
     whole = c.kind == "l2" or len(params) == len(atoms)
-    return bool(params) and whole and not c.input.has_data and all(p.role != "tensor" for p in params)
+    data = c.input.has_data if c.kind == "l2" else any(map(bears_data, atoms))
+    return bool(params) and whole and not data and all(p.role != "tensor" for p in params)
+
+
+def _inside(mono: Mono) -> Iterator[Atom]:
+    """Yield the atoms of a product and, in the place of statistics and of differences from them, the atoms of these."""
+    for f in mono.factors:
+        if isinstance(f.atom, Stat | Through):
+            yield from _inside(f.atom.inner)
+        else:
+            yield f.atom
 
 
 def _meant_squares(c: Computation, owner: Owner) -> bool:

@@ -66,7 +66,8 @@ class Job:
     first. `axis`: the parameter to which the axis must be passed, since its default is all axes. `module`: the file to
     import and execute in place of the program, which then defines `entry`; "" to interpret the program. `more`: on
     some paths the definition does more than the norm. `folded`: which features are reduced together isn't known, since
-    they were reshaped or the axes are computed. `claims`: a name or a gain says that a norm is meant; otherwise it is
+    they were reshaped or the axes are computed. `settings`: flags and modes that every path to the norm has, by the
+    name of the attribute or argument. `claims`: a name or a gain says that a norm is meant; otherwise it is
     never called wrong. `needs`: why the norm can't be built, in words that follow "needs"; there is no program then.
     `sweep`: also measure the curves that a report draws.
     """
@@ -82,6 +83,7 @@ class Job:
     module: str = ""
     more: bool = False
     folded: bool = False
+    settings: tuple[tuple[str, str | bool], ...] = ()
     claims: bool = True
     needs: str = ""
     sweep: bool = False
@@ -101,7 +103,8 @@ class Job:
         meaning = dict(data["meaning"])
         meaning["axes"] = _axes(meaning["axes"])
         meaning["elsewhere"] = tuple(map(_axes, meaning["elsewhere"]))
-        return cls(**{**data, "meaning": Meaning(**meaning)})
+        settings = tuple((name, value) for name, value in data["settings"])
+        return cls(**{**data, "meaning": Meaning(**meaning), "settings": settings})
 
     @property
     def key(self) -> Job:

@@ -723,4 +723,21 @@ class Recurrent(nn.Module):
             x = x + cell(x, state[i], self.z[f"{i}.mix"], self.z[f"{i}.weight"])
         return F.layer_norm(x, (self.dim,), weight=self.z["out.weight"], bias=self.z["out.bias"])
 """,
+    "a convolution's own kernel, whose mean is taken axis by axis": """
+class StandardisedConv2d(nn.Conv2d):
+    def forward(self, x):
+        weight = self.weight
+        level = weight.mean(dim=1, keepdim=True).mean(dim=2, keepdim=True).mean(dim=3, keepdim=True)
+        weight = weight - level
+        var = torch.var(weight.view(weight.size(0), -1), dim=1, unbiased=False).clamp(min=1e-12)
+        std = torch.sqrt(var).view(-1, 1, 1, 1)
+        weight = weight / std.expand_as(weight)
+        return F.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+""",
+    "an attribute named model that is called with keywords, of what isn't a tensor": """
+def embedded(encoder, inputs, mask):
+    hidden = encoder.model(**inputs).last_hidden_state
+    pooled = (hidden * mask).sum(1) / mask.sum(1)
+    return F.normalize(pooled, dim=-1).tolist()
+""",
 }

@@ -240,7 +240,27 @@ def rms_norm_ref(x, birch, cedar, dune=None, eps=1e-6, elm=None):
     y = y * F.silu(dune) if dune is not None else y
     return y.to(dtype)
 """
+MODES = """
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6, elm="whole"):
+        super().__init__()
+        self.eps, self.elm = eps, elm
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        if self.elm == "whole":
+            return torch.sigmoid(x) * self.weight
+        if self.elm == "each":
+            h = x.float()
+            h = h - torch.mean(h, -1, True)
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
+        raise ValueError(self.elm)
+"""
 GIVEN = {
+    "a mode is that of the path to the norm": MODES,
     "an argument whose attributes are read is a configuration": ODD.replace("(self, dim, eps", "(self, oak, eps")
     .replace("torch.ones(dim)", "torch.ones(oak.width)").replace("self.eps = eps", "self.eps = eps; self.oak = oak"),
     "an argument that is only asked for is a flag": ODD.replace("(self, dim, eps", "(self, dim, oak, eps").replace(

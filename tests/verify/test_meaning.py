@@ -175,6 +175,12 @@ OPEN = {
     "made of its length": function(
         "torch.tanh(c.sqrt() * length) * x / (c.sqrt() * length)", "x, c", "to_ball"
     ).replace("    return", "    length = x.norm(dim=-1, keepdim=True).clamp(min=1e-8)\n    return"),
+    "of different axes": norm_class(
+        "x = x - x.mean(dim=0, keepdim=True)\nreturn self.scale * x / (self.eps + x.norm(2, -1, keepdim=True))",
+        "torch.ones(dim)); self.scale = (scale",
+        "PairNorm",
+        ", scale=1.0",
+    ),
     "this clips": norm_class(
         "rms = (x.float().pow(2).mean(-1, keepdim=True) + self.eps).sqrt()\n"
         "factor = torch.where(rms > 1.0, 1.0 / rms.clamp(min=self.eps), torch.ones_like(rms))\n"

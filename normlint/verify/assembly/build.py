@@ -153,7 +153,7 @@ def _of_function(job: Job, function: Callable[..., Any], device: str) -> Built:
 def _of_class(job: Job, cls: type, device: str) -> Built:
     def searched(job: Job, width: int = WIDTH, **layout_with: Any) -> Search:
         search = Search(job, device)
-        ways = constructions(cls, job.meaning.axes, job.program, job.entry)
+        ways = constructions(cls, job)
         search.over((_class_maker(job, way) for way in ways), width, **layout_with)
         return search
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from torch import nn
 
 from normlint.verify.assembly.uses import literals, roles
+from normlint.verify.job import Job
 from normlint.verify.names import CONFIGS, COUNTS, GROUP_SIZES, SHAPES, is_eps, is_features, is_rate
 from normlint.verify.subject import CannotBuildError
 
@@ -74,27 +75,28 @@ def parameters(cls: type) -> list[Parameters]:
     return found
 
 
-def constructions(cls: type, axes: tuple[int, ...] | None, program: str, entry: str) -> Iterator[Construction]:
-    """Yield ways to construct the class, the likeliest first; `entry` is its dotted name in the program."""
+def constructions(cls: type, job: Job) -> Iterator[Construction]:
+    """Yield ways to construct the job's class, the likeliest first."""
     levels = parameters(cls)
     own = levels[0] if levels else {}
     everything = {name: p for level in reversed(levels) for name, p in level.items()}
     needed = any(p.default is inspect.Parameter.empty for p in own.values())
     inherited = [own, everything] if needed else [everything]
     names = [base.__name__ for base in reversed(cls.__mro__)]
-    uses = {name: role for one in (*names, entry) for name, role in roles(program, f"{one}.__init__").items()}
-    known = _Known(axes, literals(program), uses)
+    uses = {name: role for one in (*names, job.entry) for name, role in roles(job.program, f"{one}.__init__").items()}
+    known = _Known(job.meaning.axes, literals(job.program), uses, dict(job.settings))
     for some in inherited if len(levels) > 1 else [own]:
         yield from islice(_constructions(cls, some, everything, known), MOST)
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the text tells about a constructor: the reduced axes, string literals, and what parameters are used for."""
+    """What the text tells about a constructor: the axes, string literals, uses of parameters, flags that are needed."""
 
     axes: tuple[int, ...] | None
     literals: list[str]
     uses: dict[str, str]
+    settings: dict[str, str | bool]
 
 
 def _constructions(cls: type, some: Parameters, everything: Parameters, known: _Known) -> Iterator[Construction]:
@@ -123,7 +125,7 @@ def _options_of_each(some: Parameters, known: _Known) -> dict[str, list[Given | 
         if p.default is inspect.Parameter.empty:
             rows[name] = [*_required(p, known, first=not rows and not sized)]
             sized = sized or not rows
-        elif options := _optional(p, known.axes, known.literals, sized=sized):
+        elif options := _optional(p, known, sized=sized):
             rows[name] = options
             sized = sized or _takes_size(p)
     return rows
@@ -169,14 +171,15 @@ def _shapes(kind: str) -> list[Given]:
     return [_shape, _channels] if kind.startswith(("tuple", "list", "sequence", "size")) else [_channels, _shape]
 
 
-def _optional(
-    p: inspect.Parameter, axes: tuple[int, ...] | None, literals: list[str], *, sized: bool
-) -> list[Given | None]:
+def _optional(p: inspect.Parameter, known: _Known, *, sized: bool) -> list[Given | None]:
     """Return the options of a parameter with a default, [] where the default is right."""
-    name, default = p.name.lower(), p.default
+    name, default, literals = p.name.lower(), p.default, known.literals
     if is_eps(name):
         return []
-    last = axes is None or axes == (-1,)
+    needed = known.settings.get(p.name)
+    if isinstance(default, str | bool) and isinstance(needed, type(default)):
+        return [] if needed == default else [_constant(needed)]
+    last = known.axes is None or known.axes == (-1,)
     if isinstance(default, str) and "channel" in default:
         first = [_constant(text) for text in literals if "channel" in text and ("first" in text) != last]
         return [*first, None]

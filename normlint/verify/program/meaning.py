@@ -113,6 +113,8 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
         return "a name that says what is meant: the mean is subtracted on one side only"
     if _gain_is_last(c, c.statistic) and is_instance_norm(norm, c):
         return "a name that says what is meant: each feature has statistics of its own"
+    if c.centre is not None and c.centre.axes != c.statistic.axes and not any(reduction_over_wrong_axis(norm)):
+        return "a name that says what is meant: the mean and the length are of different axes"
     if norm.kind == "l2" and any(map(_is_made_of_a_statistic, c.others)):
         return "a name that says what is meant: something is made of its length"
     if c.partial and c.kind == "layer":

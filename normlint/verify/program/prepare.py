@@ -26,6 +26,7 @@ _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "ski
 _FOLDED: Final = re.compile(
     r"\b(?:view|reshape|unflatten)\((?:(?!\bview\(|\breshape\().)*?(?:\bself\.|[ (](?:[2-9]|\d\d+)\b)"
 )
+_TEST: Final = re.compile(r"(?P<name>[^\W\d]\w*)(?: (?P<is>[!=]=) (['\"])(?P<word>[^'\"]*)\3)?")
 _AXES: Final = ("dim", "dims", "axis")
 _HELD: Final = {
     "eps": "eps",
@@ -68,11 +69,26 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
         return Job(norm.qualname, meant, needs=unclear, claims=claims)
     try:
         job = _job(_File(surroundings(source, unit), norm), meant)
-        return replace(job, claims=claims, folded=_is_folded(norm, unit.text))
+        return replace(job, claims=claims, folded=_is_folded(norm, unit.text), settings=_settings(norm))
     except (RecursionError, MemoryError):
         return Job(norm.qualname, meant, needs="code that is nested less deeply", claims=claims)
     except SyntaxError:
         return Job(norm.qualname, meant, needs="code that parses", claims=claims)
+
+
+def _settings(norm: Norm) -> tuple[tuple[str, str | bool], ...]:
+    """Return the flags and modes that every path to the norm has, such as ("mode", "node")."""
+    returned = [c.tests for c in norm.computations if c.returned] or [norm.main.tests]
+    found = (_setting(text, holds=holds) for text, holds in frozenset.intersection(*returned))
+    return tuple(sorted(one for one in found if one is not None))
+
+
+def _setting(test: str, *, holds: bool) -> tuple[str, str | bool] | None:
+    """Return the name and the value that a test and its outcome tell, None if they don't tell one."""
+    found = _TEST.fullmatch(test)
+    if found is None or (found["word"] is not None and holds != (found["is"] == "==")):
+        return None
+    return found["name"], holds if found["word"] is None else found["word"]
 
 
 def _is_folded(norm: Norm, text: str) -> bool:

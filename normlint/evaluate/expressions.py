@@ -236,8 +236,8 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     iterable = m.eval(env, node.clauses[0].iterable)
     first = node.clauses[0]
     plain = len(node.clauses) == len(node.elements) == 1 and not first.conditions and isinstance(first.target, s.Name)
-    if plain and isinstance(iterable, Shape) and getattr(node.elements[0], "id", "") == getattr(first.target, "id", ""):
-        return iterable  # [n for n in x.shape]
+    if plain and _is_same(node.elements[0], first.target) and _is_shape(iterable):
+        return iterable  # [n for n in x.shape], tuple(int(n) for n in shape)
     scopes, parts = _scopes(m, env, node, iterable)
     known = bool(scopes) and node.kind != "async"
     rows = [
@@ -254,6 +254,18 @@ def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     return (
         containers.made(rows) if node.kind == "dict" else Pieces(element) if parts else tup(tuple(r[0] for r in rows))
     )
+
+
+def _is_same(element: s.Expr, target: s.Expr) -> bool:
+    """Return whether an element of a comprehension is its target, or the target as an int."""
+    if isinstance(element, s.Call) and getattr(element.func, "id", "") == "int" and len(element.args) == 1:
+        element = element.args[0].value
+    return isinstance(element, s.Name) and isinstance(target, s.Name) and element.id == target.id
+
+
+def _is_shape(value: Value) -> bool:
+    """Return whether a value is a shape, or an argument that is iterated over as one."""
+    return isinstance(value, Shape) or (isinstance(value, Product) and not value.tensor)
 
 
 def _scopes(m: Machine, env: Env, node: s.Comprehension, first: Value) -> tuple[list[Env], bool]:

@@ -117,9 +117,11 @@ def cast_back(
         if way is None:
             return None
         node, found = way
+        casts = Changes()
         for one in _tensors(node):
-            changes |= _cast(document, c, one, found.suffix)
-        lines |= {(found.line_at, found.line): None} if found.line_at is not None else {}
+            casts |= _cast(document, c, one, found.suffix)
+        changes |= casts
+        lines |= {(found.line_at, found.line): None} if found.line_at is not None and casts else {}
     return changes | written_above(lines)
 
 

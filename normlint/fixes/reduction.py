@@ -97,6 +97,8 @@ def _lengths(norm: Norm, stat: Stat, document: Document) -> Changes:
 def _rewritten(norm: Norm, code: str, stats: list[Stat], tree: Tree, axis: int | None) -> Fix | None:
     """Return the first way that leaves the norm clean; without views around the statistic, the first in any case."""
     document = tree.document
+    if code == "NRM103" and any(c.statistic.reduce == "sum" and c.feature_power is None for c in norm.computations):
+        return None  # it is divided by a number that may count the elements of the old axes
     several = list(_candidates(norm, code, stats, document, axis))
     fix = Trial(tree, norm, code, partly=True).first(several)
     plain = all(_with_views(document, node) is node for node in (document.at(stat.span) for stat in stats))

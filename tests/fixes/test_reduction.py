@@ -37,6 +37,11 @@ STAYS = [
         module("ms = h.pow(2).mean()", Y, gain="self.weight[:, None, None]"),
     ),
     Case(
+        "what the sum is divided by counts the elements of both axes",
+        "NRM103",
+        module("y = h / (torch.linalg.norm(h, dim=(1, 2), keepdim=True) * x[0].numel() ** -0.5 + self.eps)"),
+    ),
+    Case(
         "the mean of everything is made to fit by a view",
         "NRM101",
         module("shape = (1, 1, 1)", "ms = h.pow(2).view(-1).mean().view(*shape)", Y),

@@ -28,6 +28,7 @@ from normlint.fixes.document import Changes, Document
 from normlint.fixes.spelling import called, expression, last_name, operands, operation
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
+from normlint.norm.conventions import COMPLEX
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.pieces import pieces
@@ -230,7 +231,6 @@ def _statement_start(document: Document, node: cst.BaseExpression) -> int:
 
 
 _FP32: Final = re.compile(r"\bfloat32\b|\.float\(\)")
-_COMPLEX: Final = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # complex numbers can't be cast to float
 
 # --- NRM201, NRM206 --------------------------------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ def upcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
 def _upcast(several: tuple[Computation, ...], tree: Tree, entry: Entry, more: Changes) -> Fix | None:
     document, up, first = tree.document, usual_upcast(tree), next(iter(entry.values()), None)
     centred = all(c.statistic.spelled != VARIANCE_AS_DIFFERENCE for c in several)  # NRM204 is fixed first
-    if first is None or not centred or _COMPLEX.search(document.source(document.scope(first))):
+    if first is None or not centred or COMPLEX.search(document.source(document.scope(first))):
         return None
     asked = any(c.possible <= HALVES for c in several)  # the code names a half dtype on this path, on purpose
     safety = Applicability.UNSAFE if asked else Applicability.SAFE

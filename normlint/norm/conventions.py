@@ -24,6 +24,8 @@ AGAINST = re.compile(
     re.IGNORECASE,
 )
 
+COMPLEX = re.compile(r"\bcomplex(?!ity)", re.IGNORECASE)  # a cast to float drops half of such a number
+
 
 def summary_intent(docstring: str) -> str:
     """Return the intent of a docstring's first line; empty for a bare "norm", which may be that of something else."""

@@ -8,7 +8,7 @@ from functools import partial
 
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Abs, Apply, Input, Offset, Step, leaves
-from normlint.norm.conventions import stays_wide
+from normlint.norm.conventions import COMPLEX, stays_wide
 from normlint.norm.evidence import differs_by_choice
 from normlint.norm.norm import Computation, Norm
 from normlint.norm.recognise import deep_steps
@@ -69,7 +69,7 @@ def missing_upcast(norm: Norm) -> Iterator[Problem]:
     """
     seeing = [c for c in norm.judged if c.sees_half and not c.fused and not _promoted(c)]
     lacking = [c for c in seeing if _squares_in_half(c) and not _widened_later(c)]
-    if seeing and len(lacking) == len(seeing):
+    if seeing and len(lacking) == len(seeing) and not COMPLEX.search(norm.owner.name):
         repair = partial(casts.upcast, tuple(lacking))
         for c in lacking:
             yield Problem(_square_span(c), _overflow(c), repair)

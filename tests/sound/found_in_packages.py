@@ -740,4 +740,17 @@ def embedded(encoder, inputs, mask):
     pooled = (hidden * mask).sum(1) / mask.sum(1)
     return F.normalize(pooled, dim=-1).tolist()
 """,
+    "a norm of complex numbers, which no cast to float may meet": """
+class ComplexLayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.bias = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+        return self.weight * ((x - mean) / torch.sqrt(variance + self.eps)) + self.bias
+""",
 }

@@ -156,7 +156,7 @@ def list_norms(source: str, path: str = NO_PATH) -> tuple[Norm, ...]:
 
 
 def verify_source(
-    source: str, path: str = NO_PATH, *, device: str = "auto", timeout: float = 10.0
+    source: str, path: str = NO_PATH, *, device: str = "cpu", timeout: float = 10.0
 ) -> tuple[Verdict, ...]:
     r'''Interpret each norm of a text and compare it with a reference in fp64. No code of the text is executed.
 

@@ -198,7 +198,7 @@ def _add_verification(parser: _Parser) -> None:
         const="",
         help="don't interpret norms: neither for `verify = true` of the configuration, nor to check what --fix does",
     )
-    group.add_argument("--device", type=_device, metavar="D", help="auto, cpu, cuda, cuda:N or mps; default: auto")
+    group.add_argument("--device", type=_device, metavar="D", help="auto, cpu, cuda, cuda:N or mps; default: cpu")
     group.add_argument("--verify-timeout", type=_seconds, metavar="S", help="seconds for one norm; default: 10")
 
 

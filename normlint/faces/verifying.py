@@ -59,7 +59,7 @@ def verifying(device: str | None, timeout: float | None, *, execute: bool = Fals
     if execute:
         sys.stderr.write(EXECUTES)
     try:
-        with Verifier(device or "auto", timeout or TIMEOUT, execute=execute) as verifier:
+        with Verifier(device or "cpu", timeout or TIMEOUT, execute=execute) as verifier:
             yield CachedVerifier(verifier)
     except VerifierError as error:
         raise ConfigError(str(error)) from None

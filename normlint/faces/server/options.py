@@ -22,7 +22,7 @@ class Options:
     extend_exclude: tuple[str, ...] = ()
     unsafe_fixes: bool | None = None
     verify_timeout: float = TIMEOUT
-    device: str = "auto"
+    device: str = "cpu"
 
     def over(self, settings: Settings) -> Settings:
         """Return the project's settings with these applied, as with the command line's options."""

@@ -42,7 +42,7 @@ class Verifier:
 
     def __init__(
         self,
-        device: str = "auto",
+        device: str = "cpu",
         timeout: float = 10.0,
         workers: int | None = None,
         *,

@@ -97,12 +97,19 @@ def _lengths(norm: Norm, stat: Stat, document: Document) -> Changes:
 def _rewritten(norm: Norm, code: str, stats: list[Stat], tree: Tree, axis: int | None) -> Fix | None:
     """Return the first way that leaves the norm clean; without views around the statistic, the first in any case."""
     document = tree.document
-    if code == "NRM103" and any(c.statistic.reduce == "sum" and c.feature_power is None for c in norm.computations):
-        return None  # it is divided by a number that may count the elements of the old axes
     several = list(_candidates(norm, code, stats, document, axis))
-    fix = Trial(tree, norm, code, partly=True).first(several)
+    trial = Trial(tree, norm, code, partly=True)
+    fix = trial.first(several)
     plain = all(_with_views(document, node) is node for node in (document.at(stat.span) for stat in stats))
-    return fix if fix is not None or not several or not plain else document.fix(*several[0], Applicability.SAFE)
+    if fix is None and several and plain:
+        fix = document.fix(*several[0], Applicability.SAFE)
+    fixed = trial.fixed(fix.edits) if fix is not None and code == "NRM103" else None
+    return None if fixed is not None and any(map(_is_divided_by_more, fixed.computations)) else fix
+
+
+def _is_divided_by_more(c: Computation) -> bool:
+    """Return whether a sum is divided by a number that may count the elements of other axes."""
+    return c.statistic.reduce == "sum" and c.feature_power is None
 
 
 def _candidates(norm: Norm, code: str, stats: list[Stat], document: Document, axis: int | None) -> Iterator[Change]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from normlint.evaluate.monomial import ALL, Apply, Atom, Mono, Param, Stat, Through, bears_data, leaves
+from normlint.evaluate.monomial import ALL, Apply, Atom, Centred, Mono, Param, Stat, Through, bears_data, leaves
 from normlint.evaluate.ops.lengths import FROBENIUS
 from normlint.evaluate.truth import describe
 from normlint.norm.conventions import AGAINST
@@ -26,6 +26,8 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
     if any(s.op == "numpy" for s in c.input_steps):  # nobody trains through it
+        return False
+    if any(isinstance(a, Centred) and a.base != c.input for a in c.others):  # its gradient, or what it is relevant for
         return False
     if _is_undone(c, owner) or _clips(c, owner) or _of_weights(c) or _is_level(c) or _mixed_spread(c, owner):
         return False

@@ -303,6 +303,7 @@ class Owner:
     graph: bool = False  # it takes a `batch` that assigns rows to graphs, None for a single graph
     alone: bool = False  # a method that takes one tensor, of a module without submodules
     in_place: bool = False  # its name or a parameter says that the input is changed
+    detaches: bool = False  # its docstring says that no gradient is to flow
     keeps: bool = False  # it stores something computed from the input as an attribute, to undo the norm, say
     passes: bool = False  # it returns its input times parameters, and not what was normalised
     brought_back: bool = False  # a layer's result for the normed input is multiplied by the deviation again

@@ -51,10 +51,8 @@ def owner_of(
         unused_groups=_unused_groups(cls, read) if cls and known else None,
         takes_eps=_takes_eps(entry, attrs),
         plain_gains=tuple(p for p in params if module and p.role == "tensor"),
-        unused_params=tuple(p for p in unused if _is_feature_vector(p, also_of_several=alone)),
-        handed_params=tuple(
-            p for p in owned if alone and p.name in handed and _is_feature_vector(p, also_of_several=True)
-        ),
+        unused_params=_vectors(unused, also_of_several=alone),
+        handed_params=_vectors((p for p in owned if alone and p.name in handed), also_of_several=True),
         settings=frozenset(_settings(entry)),
         flags=frozenset(_flags(entry)),
         params=params,
@@ -65,7 +63,15 @@ def owner_of(
         graph=_is_of_graphs(entry),
         alone=alone,
         in_place=_is_in_place(entry),
+        detaches=_says_it_detaches(entry),
     )
+
+
+def _says_it_detaches(entry: Entry) -> bool:
+    """Return whether a docstring says that no gradient is to flow."""
+    own = (entry.function.node,) if entry.function is not None else ()
+    classes = entry.cls.lineage() if entry.cls else ()
+    return any(re.search(r"\bdetach|stop[- _]?grad", _docstring(one), re.IGNORECASE) for one in (*own, *classes))
 
 
 def _intent_of(entry: Entry, qualname: str, name: str, maker: str, *, block: bool) -> str:
@@ -112,6 +118,10 @@ def _is_in_place(entry: Entry) -> bool:
     params = entry.function.node.params if entry.function else ()
     plain = entry.qualname.endswith("_") and not entry.qualname.endswith("__")
     return plain or any("inplace" in p.name.replace("_", "") for p in params)
+
+
+def _vectors(params: Iterable[Param], *, also_of_several: bool) -> tuple[Param, ...]:
+    return tuple(p for p in params if _is_feature_vector(p, also_of_several=also_of_several))
 
 
 def _is_feature_vector(param: Param, *, also_of_several: bool) -> bool:

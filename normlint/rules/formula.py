@@ -236,14 +236,16 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
     +    ms = h.pow(2).mean(-1, keepdim=True)
     ```
 
-    RevIN keeps mean and deviation to undo the norm later, and detaches them on purpose.
+    RevIN keeps mean and deviation to undo the norm later, and detaches them on purpose; so does a norm whose docstring
+    says that it detaches.
 
     Fix safety: the forward computes what it did; only the gradient changes. A `with torch.no_grad():` that does more
     than give names to values is left alone.
     """
-    for c in norm.judged if norm.meant and not (norm.owner.keeps or norm.owner.undone) else ():
+    owner = norm.owner
+    for c in norm.judged if norm.meant and not (owner.keeps or owner.undone or owner.detaches) else ():
         step = _detaching(c)
-        if step is None and not any(one.grad for one in norm.computations) and norm.owner.module and _trained(c):
+        if step is None and not any(one.grad for one in norm.computations) and owner.module and _trained(c):
             yield Problem(
                 norm.span, f"no gradient flows, not even to `{c.gains[0].param.name}`, which is to be trained"
             )

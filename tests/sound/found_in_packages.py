@@ -753,4 +753,21 @@ class ComplexLayerNorm(nn.Module):
         variance = ((x - mean) ** 2).mean(-1, keepdim=True)
         return self.weight * ((x - mean) / torch.sqrt(variance + self.eps)) + self.bias
 """,
+    "the relevance of a layer norm's input, which takes a mean of its own": """
+def relevance_of_layer_norm(z, weight, bias, norm_eps, relevance, eps=1e-6):
+    n = z.shape[-1]
+    sigma = torch.sqrt(z.var(-1, unbiased=False, keepdim=True) + norm_eps)
+    a = F.layer_norm(z, (n,), weight, bias, norm_eps)
+    share = weight * (relevance / (a + eps * a.sign()))
+    term = (share - share.sum(-1, keepdim=True) / n) / sigma
+    return z * term
+""",
+    "a layer norm whose docstring says that the deviation is detached": """
+def layer_norm_identity(self, x):
+    '''Normalise over channels, with the std detached.'''
+    h = x.float()
+    h = h - h.mean(-1, keepdim=True)
+    h = h / ((h**2).mean(-1, keepdim=True) + self.eps).sqrt().detach()
+    return h.type_as(x) * self.weight + self.bias
+""",
 }

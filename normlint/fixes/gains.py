@@ -52,10 +52,17 @@ class _Unused:
         bias = self.bias is None or self.bias.init == "zeros"
         return Applicability.SAFE if gain and bias else Applicability.UNSAFE
 
+    @property
+    def in_some_dtype(self) -> bool:
+        """Return whether the constructor says in which dtype the gain is made."""
+        return self.gain is not None and "dtype=" in self.document.text[slice(*self.gain.span)]
+
     def on(self, value: cst.BaseExpression) -> cst.BaseExpression:
         """Return the expression with the gain and bias applied; a gain that starts at zero gets `1 +`."""
         if self.gain is not None:
-            factor = cst.parse_expression(f"{'1 + ' * (self.gain.init == 'zeros')}self.{self.gain.name}")
+            offset = "1 + " * (self.gain.init == "zeros")
+            wide = ".float()" * bool(offset and self.in_some_dtype)  # in bf16 an offset loses small gains
+            factor = cst.parse_expression(f"{offset}self.{self.gain.name}{wide}")
             value = expression("{x} * {g}", x=tight(value, PRODUCT), g=tight(factor, PRODUCT))
         if self.bias is None:
             return value
@@ -90,8 +97,9 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     if new.gain is not None and new.bias is None and norm.main.shift is not None:
         yield from ((message, changes) for changes in _in_front_of_bias(new, norm, forward))
         return
-    after = new.gain is None and bool(norm.main.gains)  # a bias goes where the gain is, in front of the cast back
-    yield message, dict(_before_cast(new, n.value) if after else (n.value, _onto(new, n.value)) for n in returns)
+    # a bias goes where the gain is, in front of the cast back; there a gain that is made in some dtype can't widen it
+    first = bool(norm.main.gains) if new.gain is None else new.in_some_dtype
+    yield message, dict(_before_cast(new, n.value) if first else (n.value, _onto(new, n.value)) for n in returns)
 
 
 def _is_no_norm(document: Document, forward: cst.FunctionDef, value: cst.BaseExpression | None) -> bool:

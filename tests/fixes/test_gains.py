@@ -292,6 +292,14 @@ MENDED = {
         ),
         (("h.add(self", "(h * self.weight).add(self"),),
     ),
+    "a gain that is made in a half goes in front of the cast back, and its offset is added in fp32": (
+        ("NRM505", UNSAFE),
+        made(
+            "self.weight = nn.Parameter(torch.zeros(dim, dtype=torch.bfloat16))",
+            forward=("h = x.float()", NORM, "return h.type_as(x)"),
+        ),
+        (("return h.type_as", "return (h * (1 + self.weight.float())).type_as"),),
+    ),
     "both at once": (
         ("NRM505", SAFE),
         made(

@@ -113,7 +113,7 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
         return "a name that says what is meant: the mean is subtracted on one side only"
     if _gain_is_last(c, c.statistic) and is_instance_norm(norm, c):
         return "a name that says what is meant: each feature has statistics of its own"
-    if c.centre is not None and c.centre.axes != c.statistic.axes and not any(reduction_over_wrong_axis(norm)):
+    if norm.owner.intent not in ("layer", "rms") and _centred_elsewhere(c) and not any(reduction_over_wrong_axis(norm)):
         return "a name that says what is meant: the mean and the length are of different axes"
     if norm.kind == "l2" and any(map(_is_made_of_a_statistic, c.others)):
         return "a name that says what is meant: something is made of its length"
@@ -133,6 +133,12 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
         return "an eps that is a number: this one is learned"
     return _open_in_scale(c)
+
+
+def _centred_elsewhere(c: Computation) -> bool:
+    """Return whether the mean is of other axes than the statistic, of which neither is of all axes by mistake."""
+    axes = (c.statistic.axes, ALL) if c.centre is None else (c.statistic.axes, c.centre.axes)
+    return ALL not in axes and axes[0] != axes[1]
 
 
 def _open_in_scale(c: Computation) -> str:

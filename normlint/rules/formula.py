@@ -144,7 +144,10 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
     Fix safety: the name promises a mean on both sides, or, with RMS, on neither. A norm that says RMS and adds a bias
     is left alone.
     """
+    centred = any(all(c.centred) for c in norm.computations)
     for c in norm.computations if norm.meant else ():
+        if centred and not c.input.is_clear:
+            continue  # a caller of the helper may have centred that, as another has
         if c.stray_sum != NOWHERE and c.degree == 2:
             yield Problem(c.stray_sum, "the mean is not subtracted here: the output, or its scale, is not centred")
         elif c.centred[0] != c.centred[1] and (c.centred[1] or _is_affine(c) or norm.owner.intent in _CENTRED):
@@ -249,7 +252,8 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
             yield Problem(
                 norm.span, f"no gradient flows, not even to `{c.gains[0].param.name}`, which is to be trained"
             )
-        if step is not None and not _asked_for(norm, c):
+        designed = step is not None and step.op == "detach" and owner.intent == "norm"  # a norm of its author's own
+        if step is not None and not designed and not _asked_for(norm, c):
             yield Problem(step.span, "no gradient flows through the statistic", partial(formula.attach, norm, c))
 
 

@@ -724,7 +724,7 @@ class Recurrent(nn.Module):
         return F.layer_norm(x, (self.dim,), weight=self.z["out.weight"], bias=self.z["out.bias"])
 """,
     "a convolution's own kernel, whose mean is taken axis by axis": """
-class StandardisedConv2d(nn.Conv2d):
+class WSConv2d(nn.Conv2d):
     def forward(self, x):
         weight = self.weight
         level = weight.mean(dim=1, keepdim=True).mean(dim=2, keepdim=True).mean(dim=3, keepdim=True)
@@ -735,10 +735,13 @@ class StandardisedConv2d(nn.Conv2d):
         return F.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 """,
     "an attribute named model that is called with keywords, of what isn't a tensor": """
-def embedded(encoder, inputs, mask):
-    hidden = encoder.model(**inputs).last_hidden_state
-    pooled = (hidden * mask).sum(1) / mask.sum(1)
-    return F.normalize(pooled, dim=-1).tolist()
+class Embedder:
+    def embedded(self, encoder: "Encoder", encodings: list) -> list:
+        with torch.inference_mode():
+            hidden = encoder.model(**encodings).last_hidden_state
+            pooled = hidden.mean(1)
+            pooled = torch.nn.functional.normalize(pooled, dim=-1)
+        return pooled.tolist()
 """,
     "a norm of complex numbers, which no cast to float may meet": """
 class ComplexLayerNorm(nn.Module):
@@ -769,5 +772,34 @@ def layer_norm_identity(self, x):
     h = h - h.mean(-1, keepdim=True)
     h = h / ((h**2).mean(-1, keepdim=True) + self.eps).sqrt().detach()
     return h.type_as(x) * self.weight + self.bias
+""",
+    "a deviation that is detached in a norm of its author's own": """
+class FieldNorm(nn.Module):
+    def __init__(self, fields, size, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(fields, 1))
+        self.register_buffer("average", torch.eye(size))
+
+    def forward(self, x):
+        x = x.float()
+        means = torch.einsum("ij,bcj->bci", self.average, x.detach())
+        centred = x - means
+        variance = (centred**2).mean(dim=2, keepdim=True).detach()
+        return (centred * torch.rsqrt(variance + self.eps) * self.weight).to(self.weight.dtype)
+""",
+    "a helper that one caller gives centred values, and another what nobody can read": """
+def layer_norm_of_parts(parts, weight, eps=1e-5, ref=None):
+    parts = parts - parts.mean(-1, keepdim=True)
+    if ref is None:
+        ref = parts.summed()
+    else:
+        ref = ref - ref.mean(-1, keepdim=True)
+
+    def central_norm(h):
+        h = h.float()
+        return h / torch.sqrt(torch.var(h, dim=-1, unbiased=False, keepdim=True) + eps)
+
+    return parts.like(central_norm(ref).to(weight.dtype)) * weight
 """,
 }

@@ -735,6 +735,9 @@ class WSConv2d(nn.Conv2d):
         return F.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 """,
     "an attribute named model that is called with keywords, of what isn't a tensor": """
+import torch
+
+
 class Embedder:
     def embedded(self, encoder: "Encoder", encodings: list) -> list:
         with torch.inference_mode():

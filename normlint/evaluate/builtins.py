@@ -110,7 +110,15 @@ def _range(m: Machine, args: list[Value], node: s.Call) -> Value:
     if len(args) == 1 and isinstance(first, Product) and describe(first) in m.ctx.asked:
         return AxesOf(m.ctx.asked[describe(first)])
     from_end = isinstance(first, Product) and len(args) > 1 and (first.mono.coef < 0 or first.number == -1)
-    return AxesOf() if from_end else Opaque("range")
+    return AxesOf() if from_end or _is_tail(args) else Opaque("range")
+
+
+def _is_tail(args: list[Value]) -> bool:
+    """Return whether a range ends where it starts from, less a length: `range(x.ndim - len(shape), x.ndim)`."""
+    match args:
+        case [Product(sole=Factor(atom=Apply(name="-", args=(Mono() as whole, *_)))), Product(mono=end)]:
+            return whole == end
+    return False
 
 
 def _getattr(m: Machine, args: list[Value], node: s.Call) -> Value:

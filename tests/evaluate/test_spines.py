@@ -204,6 +204,11 @@ def test_all_elements_are_the_count_of_a_sum_over_everything() -> None:
         ("a range of axes is its numbers", "tuple(range(1, 3)), True", "[1,2] keepdim"),
         ("a range that ends at zero counts from the end", "list(range(-1, 0)), True", "[-1] keepdim"),
         (
+            "a range from the rank less a length up to the rank",
+            "tuple(range(x.ndim - len(weight.shape), x.ndim)), True",
+            "[normalized_shape] keepdim",
+        ),
+        (
             "a range as long as a shape is that shape",
             "tuple(range(-len(weight.shape), 0)), True",
             "[normalized_shape] keepdim",

@@ -118,11 +118,9 @@ def cast_back(
         if way is None:
             return None
         node, found = way
-        casts = Changes()
-        for one in _tensors(node):
-            casts |= _cast(document, c, one, found.suffix)
-        changes |= casts
-        lines |= {(found.line_at, found.line): None} if found.line_at is not None and casts else {}
+        casts = [_cast(document, c, one, found.suffix) for one in _tensors(node)]
+        changes |= {one: change for made_here in casts for one, change in made_here.items()}
+        lines |= {(found.line_at, found.line): None} if found.line_at is not None and any(casts) else {}
     return changes | written_above(lines)
 
 

@@ -104,12 +104,8 @@ def _rewritten(norm: Norm, code: str, stats: list[Stat], tree: Tree, axis: int |
     if fix is None and several and plain:
         fix = document.fix(*several[0], Applicability.SAFE)
     fixed = trial.fixed(fix.edits) if fix is not None and code == "NRM103" else None
-    return None if fixed is not None and any(map(_is_divided_by_more, fixed.computations)) else fix
-
-
-def _is_divided_by_more(c: Computation) -> bool:
-    """Return whether a sum is divided by a number that may count the elements of other axes."""
-    return c.statistic.reduce == "sum" and c.feature_power is None
+    sums = [c for c in fixed.computations if c.statistic.reduce == "sum"] if fixed is not None else []
+    return None if any(c.feature_power is None for c in sums) else fix  # its divisor may count other axes
 
 
 def _candidates(norm: Norm, code: str, stats: list[Stat], document: Document, axis: int | None) -> Iterator[Change]:

@@ -28,9 +28,8 @@ def owner_of(
     reinitialised: Refilled | None, subclassed: bool,
 ) -> Owner:  # fmt: skip
     """Return what rules may ask about the class or function around a norm that was found in `entry`."""
-    name = entry.cls.qualname if entry.cls else qualname
-    params = tuple(_params(attrs))
-    cls = entry.cls
+    cls, params = entry.cls, tuple(_params(attrs))
+    name = cls.qualname if cls else qualname
     module = bool(cls and cls.is_module())
     read = _attributes_read(cls) if cls and (params or not _has_unknown_base(cls)) else set()
     used = {(p.span, p.init) for p in params if p.name in read}  # also under another name
@@ -38,7 +37,6 @@ def owner_of(
         subclassed or _has_unknown_base(cls) or _uses_torch_forward(cls, read) or read & _ALL_AT_ONCE
     )
     owned = tuple(p for p in params if known and p.role == "parameter")
-    unused = tuple(p for p in owned if (p.span, p.init) not in used)
     alone = _takes_one(entry) and not any(map(_is_module, attrs.values()))
     handed = read - _attributes_read(cls, handed=True) if cls and known else set()
     return Owner(
@@ -51,7 +49,7 @@ def owner_of(
         unused_groups=_unused_groups(cls, read) if cls and known else None,
         takes_eps=_takes_eps(entry, attrs),
         plain_gains=tuple(p for p in params if module and p.role == "tensor"),
-        unused_params=_vectors(unused, also_of_several=alone),
+        unused_params=_vectors((p for p in owned if (p.span, p.init) not in used), also_of_several=alone),
         handed_params=_vectors((p for p in owned if alone and p.name in handed), also_of_several=True),
         settings=frozenset(_settings(entry)),
         flags=frozenset(_flags(entry)),

@@ -115,6 +115,7 @@ def test_who_owns_a_gain_is_known(init: str, role: str) -> None:
         ("a tuple of sizes", "torch.ones((dim,))", "last", 1),
         ("a list of sizes", "torch.ones([dim])", "last", 1),
         ("a tuple by name", "torch.ones(shape)", "last", None),
+        ("a list of its lengths as ints", "torch.ones([int(n) for n in shape])", "last", None),
         ("a shape that is unpacked, of unknown length", "torch.ones(*shape)", "", None),
         ("one row", "torch.ones(1, dim)", "last", 2),
         ("channels first", "torch.ones(dim, 1, 1)", "other", 3),

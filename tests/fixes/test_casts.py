@@ -58,3 +58,10 @@ def test_what_the_square_was_cast_to_is_what_the_variance_is_taken_in() -> None:
     assert (
         "mean = x.mean(-1, keepdim=True)\n        var = x.float().var(-1, unbiased=False, keepdim=True)" in fixed.text
     )
+
+
+def test_no_dtype_is_stored_where_nothing_is_cast_back() -> None:
+    lines = ["ms = x.pow(2).mean(-1, keepdim=True)", "x = x * self.weight", "x * torch.rsqrt(ms + self.eps)"]
+    fixed = fix_text(layer(*lines, "return x"), only("NRM201"))
+    assert "x.float().pow(2)" in fixed.text
+    assert ".dtype" not in fixed.text

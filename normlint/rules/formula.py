@@ -240,7 +240,7 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
     ```
 
     RevIN keeps mean and deviation to undo the norm later, and detaches them on purpose; so does a norm whose docstring
-    says that it detaches.
+    says that it detaches, and one with `.detach()` whose name names neither an RMS norm, a layer norm nor an L2 norm.
 
     Fix safety: the forward computes what it did; only the gradient changes. A `with torch.no_grad():` that does more
     than give names to values is left alone.

@@ -43,8 +43,9 @@ CUDA: Final = """\
 1,037 norms of this set, of the tests and of the four packages were verified on an NVIDIA H100 with torch 2.11 (CUDA
 13.0) and on the CPU beside it, on 2026-11-27: each has the same verdict on both (421 match, 390 wrong, 61 precision,
 165 skipped). In the first run 859 differed: a gradient before the fork left torch without its threads and its driver,
-so that every norm was "wrong"; then 16, whose gain isn't on the device, or whose parameters must stay fp32 where CUDA
-doesn't mix dtypes. All of these are tested without a GPU, too. The CPU took 12 s for them, and CUDA 68 s.
+so that nearly every norm was "wrong" or skipped; then 16, whose gain isn't on the device, or whose parameters must
+stay fp32 where CUDA doesn't mix dtypes. Tests hold the last two without a GPU, too; the first only shows where torch
+has a device. The CPU took 12 s for all, and CUDA 68 s.
 """
 UNSEEN: Final = """\
 ## Code that nobody here chose

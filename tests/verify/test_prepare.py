@@ -11,11 +11,12 @@ import torch
 
 from normlint import rules
 from normlint.evaluate.concrete import Unsupported
+from normlint.text.frozen import replace
 from normlint.text.source import Source, Unit
 from normlint.verify.assembly.instance import resolved
 from normlint.verify.interpret import interpreted
 from normlint.verify.job import Job
-from normlint.verify.program.prepare import prepare
+from normlint.verify.program.prepare import _settings, prepare
 
 torch.set_num_threads(1)
 
@@ -456,3 +457,10 @@ def test_a_norm_claims_to_be_one_unless_it_is_one_of(claims: bool, text: str) ->
     found = jobs(HEAD + textwrap.dedent(text))
     assert found
     assert {one.claims for one in found} == {claims}
+
+
+def test_a_name_may_be_a_flag_and_a_mode_at_once() -> None:
+    (norm,) = rules.analyse(HEAD + RMS).norms
+    tests = frozenset([("mode", True), ("mode == 'each'", True), ("mode != 'all'", True), ("x is None", False)])
+    both = replace(norm, computations=tuple(replace(c, tests=tests) for c in norm.computations))
+    assert set(_settings(both)) == {("mode", True), ("mode", "each")}

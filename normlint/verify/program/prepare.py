@@ -80,7 +80,7 @@ def _settings(norm: Norm) -> tuple[tuple[str, str | bool], ...]:
     """Return the flags and modes that every path to the norm has, such as ("mode", "node")."""
     returned = [c.tests for c in norm.computations if c.returned] or [norm.main.tests]
     found = (_setting(text, holds=holds) for text, holds in frozenset.intersection(*returned))
-    return tuple(sorted(one for one in found if one is not None))
+    return tuple(sorted((one for one in found if one is not None), key=repr))  # a name may have a flag and a mode
 
 
 def _setting(test: str, *, holds: bool) -> tuple[str, str | bool] | None:
@@ -125,7 +125,7 @@ def prepare_rewritten(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
     if place is None or not any(c.returned for c in norm.computations):
         return Job(norm.qualname, meant, needs="a definition of its own")
     moved = replace(norm, span=place, owner=replace(norm.owner, span=place))
-    return _job(_File(surroundings(source, unit), moved), meant)
+    return replace(_job(_File(surroundings(source, unit), moved), meant), settings=_settings(norm))
 
 
 def _place_after(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None:

@@ -33,8 +33,6 @@ from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.pieces import pieces
 
-# --- the input -------------------------------------------------------------------------------------------------------
-
 
 # Where to cast the input before it is reduced: the node to replace → the node to cast in it. They differ only for a
 # product of two equal names, which becomes a power.
@@ -98,9 +96,6 @@ def lacks(c: Computation) -> bool:
     casts = shared_casts(c)
     back_again = bool(casts) and not (casts[-1].dtype is not None and casts[-1].dtype.wide)
     return c.gain_may_be_half and not back_again
-
-
-# --- the output ------------------------------------------------------------------------------------------------------
 
 
 def cast_back(
@@ -230,8 +225,6 @@ def _statement_start(document: Document, node: cst.BaseExpression) -> int:
 
 _FP32: Final = re.compile(r"\bfloat32\b|\.float\(\)")
 
-# --- NRM201, NRM206 --------------------------------------------------------------------------------------------------
-
 
 def upcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """Cast the input to fp32 before it is squared, and the product back where nothing does so yet."""
@@ -268,9 +261,6 @@ def _late_span(c: Computation) -> Span:
     shared = {s.span for s in shared_casts(c)}
     own = [s for s in (*inner[squared + 1 :], *c.trail) if s.op == "cast" and s.span not in shared]
     return next((s.span for s in own if s.dtype is not None and s.dtype.wide), c.statistic.span)
-
-
-# --- NRM203, NRM205 --------------------------------------------------------------------------------------------------
 
 
 def downcast(norm: Norm, several: tuple[Computation, ...], tree: Tree) -> Fix | None:

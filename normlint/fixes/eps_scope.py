@@ -20,9 +20,6 @@ _DEEP: Final = 6
 _KEEP_EPS: Final = {"LayerNorm", "RMSNorm", "GroupNorm"}  # classes of torch.nn with an attribute `eps`
 
 
-# --- scopes ----------------------------------------------------------------------------------------------------------
-
-
 class Self(NamedTuple):
     """The name that a method has for its object, and the class around it."""
 
@@ -68,9 +65,6 @@ def self_at(document: Document, node: cst.CSTNode) -> Self | None:
     return Self(names[0], cls)
 
 
-# --- classes ---------------------------------------------------------------------------------------------------------
-
-
 def lineage(document: Document, cls: cst.ClassDef) -> list[cst.ClassDef]:
     """Return the class and its bases in the text."""
     found = [cls]
@@ -101,9 +95,6 @@ def _class_constants(cls: cst.ClassDef) -> Iterator[tuple[str, Value]]:
     for stmt in (s for line in cls.body.body if isinstance(line, cst.SimpleStatementLine) for s in line.body):
         if isinstance(stmt, cst.Assign | cst.AnnAssign) and stmt.value is not None:  # else only declared
             yield from ((name, stmt.value) for name in names_of(stmt))
-
-
-# --- existing eps ----------------------------------------------------------------------------------------------------
 
 
 def known(tree: Tree, node: cst.CSTNode) -> Iterator[str]:
@@ -143,9 +134,6 @@ def _module_values(tree: Tree) -> dict[str, list[ast.expr]]:
         if len(targets) == 1 and isinstance(targets[0], ast.Name) and value is not None:
             found.setdefault(targets[0].id, []).append(value)
     return found
-
-
-# --- values ----------------------------------------------------------------------------------------------------------
 
 
 def origin(tree: Tree, node: Value, depth: int = 0) -> list[cst.BaseExpression]:

@@ -70,11 +70,12 @@ class Machine:
     def frame(self) -> Frame:
         return self.frames[-1]
 
-    def flow(self, value: Value, span: Span, *, returned: bool = False) -> None:
-        """Record a product that may be a norm."""
+    def flow(self, value: Value, span: Span, *, returned: bool = False, parts: tuple[s.Expr, ...] = ()) -> None:
+        """Record a product that may be a norm; `parts`: where the items of a tuple are written."""
         if isinstance(value, Tup):
-            for item in value.items:
-                self.flow(item, span, returned=returned)
+            spans = [one.span for one in parts] if len(parts) == len(value.items) else [span] * len(value.items)
+            for item, place in zip(value.items, spans, strict=True):
+                self.flow(item, place, returned=returned)
         elif isinstance(value, Product) and value.mono.factors and self._may_be_norm(value, returned):
             frame = self.frame
             self.ctx.flows.append(Flow(value, span, frame.qualname, returned, self.ctx.grad))

@@ -54,7 +54,7 @@ def execute(m: Machine, env: Env, block: s.Block) -> Outcome:
 
 def _assign(m: Machine, env: Env, stmt: s.Assign) -> Outcome:
     value = m.eval(env, stmt.value)
-    m.flow(value, stmt.value.span)
+    m.flow(value, stmt.value.span, parts=stmt.value.items if isinstance(stmt.value, s.Sequence) else ())
     if isinstance(stmt.value, s.Lambda) and isinstance(value, Defined) and isinstance(value.ref, FunctionRef):
         value.ref.qualname = getattr(stmt.targets[0], "id", value.ref.qualname)
     for target in stmt.targets:

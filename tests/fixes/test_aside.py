@@ -130,6 +130,7 @@ EITHER = f"        y = {{}} * x.shape[-1] ** 0.5\n{TEST}"
 TESTED = "\n\ndef test():\n    x, w = torch.randn(2, 2, 8)\n    assert rms_norm(x, w).shape == x.shape\n"
 KEPT = ("global _sq", "h = x.float()", "mean = h.mean(-1, keepdim=True)", "_sq = h.pow(2).mean(-1, keepdim=True)")
 CENTRED = "return ((h - mean) * torch.rsqrt(var + eps)).type_as(x)"
+PAIR = "k = x.flip(-1)\n    x, k = F.normalize({}), F.normalize({})"
 MADE = {
     "what a global keeps stays": (
         "NRM204",
@@ -182,6 +183,14 @@ MADE = {
         "NRM206",
         OPTIONAL + EITHER.format("F.normalize(x, dim=-1, eps=self.eps)"),
         OPTIONAL + EITHER.format("F.normalize(x.float(), dim=-1, eps=self.eps).type_as(x)"),
+    ),
+    "both norms of one assignment": (
+        "NRM206",
+        function(PAIR.format("x, dim=-1, eps=eps", "k, dim=-1, eps=eps"), "return x @ k.mT"),
+        function(
+            PAIR.format("x.float(), dim=-1, eps=eps).type_as(x", "k.float(), dim=-1, eps=eps).type_as(k"),
+            "return x @ k.mT",
+        ),
     ),
     "a name that the norm gives its result is nobody else's": (
         "NRM403",

@@ -181,6 +181,9 @@ OPEN = {
         "PairNorm",
         ", scale=1.0",
     ),
+    "a view of the input is reduced": function(
+        "x * (d / ((x * x).view(x.shape[0], 1, -1).sum(-1, keepdim=True) + 1e-5)).sqrt()", "x, d=32", "instance_l2_norm"
+    ),
     "this clips": norm_class(
         "rms = (x.float().pow(2).mean(-1, keepdim=True) + self.eps).sqrt()\n"
         "factor = torch.where(rms > 1.0, 1.0 / rms.clamp(min=self.eps), torch.ones_like(rms))\n"

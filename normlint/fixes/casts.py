@@ -33,7 +33,6 @@ from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.pieces import pieces
 
-
 # Where to cast the input before it is reduced: the node to replace → the node to cast in it. They differ only for a
 # product of two equal names, which becomes a power.
 Entry = dict[cst.BaseExpression, cst.BaseExpression]

@@ -37,6 +37,12 @@ CASES = {
         "Norm.forward", None, SKIPPED, "str.format"),
     "what is missing is named": (
         NORM.replace("+ self.eps", "+ self.eps + offset"), "Norm.forward", None, SKIPPED, "offset"),
+    "a subclass of torch's that sets its own eps is held to that": (
+        "from torch import nn\n\n\nclass Norm(nn.LayerNorm):\n    def __init__(self, *args, **kwargs):\n"
+        "        super().__init__(*args, **kwargs)\n        self.eps = 1e-9\n\n    def forward(self, x):\n"
+        "        shape, w, b = self.normalized_shape, self.weight.float(), self.bias.float()\n"
+        "        return nn.functional.layer_norm(x.float(), shape, w, b, self.eps).type_as(x)\n",
+        "Norm.forward", None, MATCH, ""),
     "an inverted scale is wrong": (NORM.replace("torch.rsqrt", "torch.sqrt"), "Norm.forward", None, WRONG, ""),
     "a norm that is none any more is held to what was meant": (
         NORM.replace("h.pow(2).mean(-1, keepdim=True)", "h.amax(-1, True) ** 2"),

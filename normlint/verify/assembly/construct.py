@@ -47,6 +47,9 @@ class Construction:
         if self.eps_name and size.eps is not None:
             values[self.eps_name] = eps = size.eps
         instance = self.cls(*_pop_positional(self.cls, values), **values)
+        inherited = self.eps_name not in inspect.signature(self.cls.__init__).parameters  # type: ignore[misc]
+        if self.eps_name and inherited and number(getattr(instance, "eps", eps)) != eps:
+            return instance, None, False  # the subclass sets its own eps behind super().__init__(**kwargs)
         by_config = any(isinstance(v, Config) and v.gave_eps for v in values.values())
         if by_config and not self.eps_name:
             eps = USUAL_EPS if size.eps is None else size.eps

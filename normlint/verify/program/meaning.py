@@ -103,6 +103,9 @@ def open_question(norm: Norm, text: str) -> str:
         return "the value of a flag: its paths compute norms of different kinds"
     if reduces_samples(norm.main) and _gain_is_last(norm.main, norm.main.statistic):
         return "the axes that are meant: whole samples are reduced, and the gain lies along the last axis"
+    viewed = any(move[0] == "view" for move in norm.main.statistic.layout)
+    if viewed and not norm.main.layout_matches and norm.owner.intent not in ("layer", "rms"):
+        return "a name that says what is meant: a view of the input is reduced"
     return _open_in_formula(norm, norm.main, text)
 
 
@@ -115,9 +118,6 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
         return "a name that says what is meant: each feature has statistics of its own"
     if norm.owner.intent not in ("layer", "rms") and _centred_elsewhere(c) and not any(reduction_over_wrong_axis(norm)):
         return "a name that says what is meant: the mean and the length are of different axes"
-    viewed = any(move[0] == "view" for move in c.statistic.layout)
-    if viewed and not c.layout_matches and norm.owner.intent not in ("layer", "rms"):
-        return "a name that says what is meant: a view of the input is reduced"
     if norm.kind == "l2" and any(map(_is_made_of_a_statistic, c.others)):
         return "a name that says what is meant: something is made of its length"
     if c.partial and c.kind == "layer":

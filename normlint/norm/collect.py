@@ -212,9 +212,8 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
         part = any(atoms <= whole and entangled(mono) for mono, whole in vain.items())
         unread = c.unread | ({"power", "scale"} if part else set())
         tests = frozenset(one.decisions.items())
-        c = replace(
-            c, placing=places, layout_matches=met and c.layout_matches, laid_alike=alike, unread=unread, tests=tests
-        )
+        c = replace(c, placing=places, layout_matches=met and c.layout_matches, laid_alike=alike, apart=not met)
+        c = replace(c, unread=unread, tests=tests)
         yield replace(one, computation=c)
 
 

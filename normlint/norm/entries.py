@@ -30,6 +30,8 @@ _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*#[^\'\n]*\'|#[^\n]*')
 _CLASS = re.compile(r"\n[ \t\f]+class\b")  # nested in another class
 _HANDED = re.compile(r"(?:\b(?:self|cls|[A-Z]\w*)\.|\)\.|[\"'])([^\W\d]\w*)")  # names that may be methods
 _MAPPED = re.compile(r"\bvmap\(\s*(\w+)")
+_CASTS = re.compile(r"fwd|fp32|float|cast")  # in a decorator's name
+_OFF = re.compile(r"enabled\s*=\s*False")
 FORWARDS = ("forward", "__call__", "call", "forward_native", "forward_torch", "_forward", "native_forward")
 _CALLED = ("forward", "__call__")  # torch and Python call these by themselves
 SKIPPED = ("backward", "__init__", "extra_repr", "__repr__", "setup_context", "reset_parameters", "_init_weights")
@@ -93,12 +95,15 @@ def _inside(module: Module, node: s.Function | s.Class) -> Iterator[s.Node]:
 
 def _recast(machine: Machine, node: s.Function) -> bool:
     """Return whether a decorator may change or cast the arguments."""
+    module = machine.module
     for decorator in node.decorators:
         func = decorator.func if isinstance(decorator, s.Call) else decorator
         value = machine.eval(machine.globals, func)
         if isinstance(value, Defined) and func is decorator and _leaves(machine, value, node):
             continue
-        if isinstance(value, Defined) or re.search(r"fwd|autocast|fp32|float|cast", describe(value)):
+        # a region without autocast leaves the dtypes as they come in
+        off = "autocast" in describe(value) and _OFF.search(module.source(decorator.span))
+        if isinstance(value, Defined) or (not off and _CASTS.search(describe(value))):
             return True
     return False
 

@@ -135,7 +135,8 @@ class Computation:
     unread: frozenset[str] = frozenset()  # the QUANTITIES that something unread may change
     placing: Placing = Placing()
     stray_sum: Span = NOWHERE  # a sum with a statistic that is no deviation from the mean
-    laid_alike: bool = False  # the layouts matched where statistic and input met, whatever became of the product
+    laid_alike: bool = False  # the layouts matched where statistic and input met, and the product kept it
+    apart: bool = False  # they didn't match there: a view was reduced, and the input met the statistic without it
     divisor: Span = NOWHERE  # the input, if the formula divides by it
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
     tests: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # conditions, and their outcomes

@@ -28,6 +28,20 @@ class AddNorm(nn.Module):
         return self.norm(x + residual)
 """,
     ),
+    "a square in halves in a method that a decorator keeps out of autocast": (
+        ("NRM201",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.eps = eps
+
+    @torch.cuda.amp.autocast(enabled=False)
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+""",
+    ),
     "an eps that is too large in a wrapper that takes a scaled sum": (
         ("NRM303",),
         """

@@ -104,7 +104,7 @@ def open_question(norm: Norm, text: str) -> str:
     if reduces_samples(norm.main) and _gain_is_last(norm.main, norm.main.statistic):
         return "the axes that are meant: whole samples are reduced, and the gain lies along the last axis"
     viewed = any(move[0] == "view" for move in norm.main.statistic.layout)
-    if viewed and not norm.main.layout_matches and norm.owner.intent not in ("layer", "rms"):
+    if viewed and norm.main.apart and norm.owner.intent not in ("layer", "rms"):
         return "a name that says what is meant: a view of the input is reduced"
     return _open_in_formula(norm, norm.main, text)
 

@@ -185,7 +185,10 @@ def _relative_to_statistic(eps: list[Eps]) -> Iterator[Eps]:
 def _eps(plus: Plus, power: Fraction) -> Eps:
     sole = plus.eps.factors[0].atom if len(plus.eps.factors) == 1 else None
     value = plus.eps.coef if not plus.eps.factors else None
-    default = sole.default if isinstance(sole, Scalar) else value
+    first = sole.first if isinstance(sole, Param) and sole.role in ("buffer", "tensor") else None
+    held = plus.eps if first is None else first  # what `torch.tensor(eps)` holds
+    number = held.factors[0].atom if len(held.factors) == 1 else None
+    default = number.default if isinstance(number, Scalar) else None if held.factors else held.coef
     operation = isinstance(sole, Apply) and sole.name.isidentifier()
     name = "" if sole is None or operation else getattr(sole, "name", "")
     return Eps(plus.how, power, value, default, name, plus.dtype, plus.span, plus.eps_span)

@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 CASES: dict[str, tuple[tuple[str, ...], str]] = {
+    "an eps that is too large, in a buffer": (
+        ("NRM303",),
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1.0):
+        super().__init__()
+        self.register_buffer("eps", torch.tensor(eps))
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
+""",
+    ),
     "a gain that is applied by a fused call alone": (
         ("NRM505",),
         """

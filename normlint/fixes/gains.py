@@ -94,7 +94,9 @@ def _candidates(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[
     returns = [n for n in inside if n.value is not None]
     if any(_is_no_norm(document, forward, n.value) for n in returns):
         return
-    if new.gain is not None and new.bias is None and norm.main.shift is not None:
+    if new.gain is not None and new.bias is None and any(c.shift for c in norm.computations):
+        if not all(c.shift for c in norm.computations if c.returned):
+            return  # the path without the bias needs the gain, too
         yield from ((message, changes) for changes in _in_front_of_bias(new, norm, forward))
         return
     # a bias goes where the gain is, in front of the cast back; there a gain that is made in some dtype can't widen it
@@ -123,7 +125,7 @@ def _onto(new: _Unused, node: cst.BaseExpression) -> cst.BaseExpression:
 def _in_front_of_bias(new: _Unused, norm: Norm, forward: cst.FunctionDef) -> Iterator[Changes]:
     """Apply the gain to what a bias is added to already."""
     document = new.document
-    names = {getattr(f.atom, "name", "") for f in norm.main.shift.factors} if norm.main.shift else set()
+    names = {getattr(f.atom, "name", "") for c in norm.computations if c.shift for f in c.shift.factors}
     for node in (n for n in document.below(forward, cst.Attribute) if n.attr.value in names):
         whole = next((n for n in document.above(node) if operation(n) == "add"), None)
         if isinstance(whole, cst.AugAssign):  # y += bias

@@ -90,7 +90,7 @@ def _shaped(tree: Tree, maker: cst.Call, init: str) -> Changes:
     new = cst.parse_expression(length)
     if called(maker) in ("full", init):
         several = called(maker) == init and len([a for a in maker.args if not a.keyword]) > 1
-        return {} if several else {size if beside else sole: new}
+        return {} if several else {size if beside or length.endswith("shape") else sole: new}
     func = _torch_function(tree, init)
     return {maker.func: func, size: new} if func and sum(not a.keyword for a in maker.args) == 1 else {}
 

@@ -231,6 +231,8 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe where the gain was never filled; unsafe where its shape changes, as a checkpoint has the old one.
     """
     last = all(c.over_last for c in norm.judged)  # else its axes must be passed as well
+    by_length = norm.owner.intent == "" and norm.kind != "layer" and not norm.main.explicit_square
+    scaled = by_length or is_scale_norm(norm.owner.name)
     for gain in applied(norm) if norm.judged else ():
         param, init = gain.param, "zeros" if gain.offset else "ones"
         filled = partial(parameters.filled, param, init)
@@ -241,7 +243,7 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
             param.shape == (Mono(1.0),)
             and param.role == "parameter"
             and param.init in ("ones", init)
-            and not (is_scale_norm(norm.owner.name) or _is_for_features(norm, param))
+            and not (scaled or _is_for_features(norm, param))
         ):
             yield Problem(param.span, "one gain for all features, where a norm has one for each", shaped)
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):

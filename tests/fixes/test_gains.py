@@ -67,6 +67,20 @@ STAYS = {
         "import torch.nn.functional as F\nfrom torch import nn\n\n\nclass LayerNorm(nn.LayerNorm):\n"
         "    def forward(self, x):\n        return F.layer_norm(x, self.normalized_shape, eps=self.eps) + self.bias\n",
     ),
+    "a gain that would come behind the bias that one path has": (
+        "NRM505",
+        made(
+            "self.weight = nn.Parameter(torch.ones(dim))",
+            "self.bias = nn.Parameter(torch.zeros(dim)) if dim > 8 else None",
+            forward=(
+                "h = x.float()",
+                NORM,
+                "if self.bias is not None:",
+                "    h = h + self.bias",
+                "return h.type_as(x)",
+            ),
+        ),
+    ),
     "a gain that may not be there": (
         "NRM505",
         made(
@@ -308,6 +322,11 @@ MENDED = {
             forward=("h = x.float()", NORM, "return h.type_as(x)"),
         ),
         (("return h.type_as(x)", "return h.type_as(x) * self.weight + self.bias"),),
+    ),
+    "one number where an argument may be a number or a shape": (
+        ("NRM504", UNSAFE),
+        made("self.weight = nn.Parameter(torch.ones((1,)))").replace("dim, eps", "normalized_shape, eps"),
+        (("torch.ones((1,))", "torch.ones(normalized_shape)"),),
     ),
 }
 

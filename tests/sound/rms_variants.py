@@ -94,6 +94,18 @@ class ScaleNorm(nn.Module):
         norm = torch.norm(x, dim=-1, keepdim=True)
         return x / norm.clamp(min=self.eps) * self.g
 """,
+    "a length with one gain for all in a class of another name": """
+class Stage(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.factor = dim ** -0.5
+        self.eps = eps
+        self.g = nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        length = torch.norm(x.float(), dim=-1, keepdim=True) * self.factor
+        return (x / length.clamp(min=self.eps)).type_as(x) * self.g
+""",
     "a simple rms norm without a gain": """
 class SimpleRMSNorm(nn.Module):
     def __init__(self, dim):

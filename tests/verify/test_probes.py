@@ -67,6 +67,7 @@ SOUND = {
     ).replace("torch.ones(dim)", "torch.zeros(dim)"),
     "a statistic that is saved in fp32": HEAD + SAVED.format(kept="r"),
     "torch's own": cls("return F.layer_norm(x, (self.dim,), self.weight, self.bias, self.eps)", name="LayerNorm"),
+    "a gain that is a buffer": plain("self.register_buffer('weight', torch.ones(dim))"),
     "a shift that is a buffer": cls(
         LAYER + " * self.weight + self.beta", "self.register_buffer('beta', torch.zeros(dim))", "LayerNorm"),
 }  # fmt: skip
@@ -93,7 +94,6 @@ MISTAKES = {
         "torch.ones(dim)", "torch.zeros(dim)"),
     "no eps": cls(END.replace(" + self.eps", "")),
     "a NaN gradient at zero": cls(f"return (h / (torch.sqrt({MS}) + self.eps)).to(x.dtype) * self.weight"),
-    "a gain that is a buffer": plain("self.register_buffer('weight', torch.ones(dim))"),
     "a gain that is made in half": plain("self.weight = nn.Parameter(torch.ones(dim, dtype=torch.float16))"),
     "a statistic that is saved in half": HEAD + SAVED.format(kept="r.to(x.dtype)"),
     "swapped arguments": cls("return F.layer_norm(x, (self.dim,), self.bias, self.weight, self.eps)", name="LayerNorm"),

@@ -43,6 +43,18 @@ CASES = {
         "        shape, w, b = self.normalized_shape, self.weight.float(), self.bias.float()\n"
         "        return nn.functional.layer_norm(x.float(), shape, w, b, self.eps).type_as(x)\n",
         "Norm.forward", None, MATCH, ""),
+    "the path of the reference is run, in whichever mode that is": (
+        "import torch\nfrom torch import nn\n\n\nclass LayerNorm(nn.Module):\n"
+        "    def __init__(self, dim, eps=1e-6, order='channels_first'):\n        super().__init__()\n"
+        "        self.weight, self.bias = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim))\n"
+        "        self.dim, self.eps, self.order = (dim,), eps, order\n\n    def forward(self, x):\n"
+        "        if self.order == 'channels_last':\n"
+        "            return nn.functional.layer_norm(x, self.dim, self.weight, self.bias, self.eps)\n"
+        "        elif self.order == 'channels_first':\n            h = x.float()\n"
+        "            u = h.mean(1, keepdim=True)\n            s = (h - u).pow(2).sum(1, keepdim=True)\n"
+        "            h = ((h - u) / torch.sqrt(s + self.eps)).to(x.dtype)\n"
+        "            return self.weight[:, None, None] * h + self.bias[:, None, None]\n",
+        "LayerNorm.forward", None, WRONG, ""),
     "an inverted scale is wrong": (NORM.replace("torch.rsqrt", "torch.sqrt"), "Norm.forward", None, WRONG, ""),
     "a norm that is none any more is held to what was meant": (
         NORM.replace("h.pow(2).mean(-1, keepdim=True)", "h.amax(-1, True) ** 2"),

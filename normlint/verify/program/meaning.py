@@ -103,7 +103,8 @@ def open_question(norm: Norm, text: str) -> str:
         return "the value of a flag: its paths compute norms of different kinds"
     if reduces_samples(norm.main) and _gain_is_last(norm.main, norm.main.statistic):
         return "the axes that are meant: whole samples are reduced, and the gain lies along the last axis"
-    viewed = any(move[0] == "view" for move in norm.main.statistic.layout)
+    stat = norm.main.statistic
+    viewed = stat.axes != ALL and any(move[0] == "view" for move in stat.layout)
     if viewed and norm.main.apart and norm.owner.intent not in ("layer", "rms"):
         return "a name that says what is meant: a view of the input is reduced"
     return _open_in_formula(norm, norm.main, text)

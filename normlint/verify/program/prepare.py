@@ -77,9 +77,8 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
 
 
 def _settings(norm: Norm) -> tuple[tuple[str, str | bool], ...]:
-    """Return the flags and modes that every path to the norm has, such as ("mode", "node")."""
-    returned = [c.tests for c in norm.computations if c.returned] or [norm.main.tests]
-    found = (_setting(text, holds=holds) for text, holds in frozenset.intersection(*returned))
+    """Return the flags and modes of the path that the reference is for, such as ("mode", "node")."""
+    found = (_setting(text, holds=holds) for text, holds in norm.main.tests)
     return tuple(sorted((one for one in found if one is not None), key=repr))  # a name may have a flag and a mode
 
 

@@ -55,6 +55,10 @@ CASES = {
         "            h = ((h - u) / torch.sqrt(s + self.eps)).to(x.dtype)\n"
         "            return self.weight[:, None, None] * h + self.bias[:, None, None]\n",
         "LayerNorm.forward", None, WRONG, ""),
+    "a parameter that `dim` gets is the reduced axes, whatever its name": (
+        "import torch\n\n\ndef rms_norm(x, over: list[int], eps=1e-6):\n    h = x.float()\n"
+        "    return (h * torch.rsqrt(h.pow(2).mean(dim=over, keepdim=True) + eps)).type_as(x)\n",
+        "rms_norm", None, MATCH, ""),
     "an inverted scale is wrong": (NORM.replace("torch.rsqrt", "torch.sqrt"), "Norm.forward", None, WRONG, ""),
     "a norm that is none any more is held to what was meant": (
         NORM.replace("h.pow(2).mean(-1, keepdim=True)", "h.amax(-1, True) ** 2"),

@@ -8,11 +8,12 @@ from typing import Final
 
 Definition = ast.ClassDef | ast.FunctionDef
 _FUSED: Final = ("layer_norm", "rms_norm")
+_AXES: Final = ("dim", "axis")  # keywords of torch and numpy
 
 
 @lru_cache(maxsize=8)
 def roles(program: str, qualname: str) -> dict[str, str]:
-    """Return the role (config, shape, features, flag) of each parameter of a function whose use tells it."""
+    """Return the role (config, shape, axis, features, flag) of each parameter of a function whose use tells it."""
     first, *names = qualname.split(".")
     node: ast.AST = _definitions(program)[0].get(first, ast.Pass())
     for name in names:
@@ -64,6 +65,8 @@ class _Body:
             return "config"
         if any(_is_shape(node, child) for node, child in held):
             return "shape"
+        if not constructs and any(isinstance(node, ast.keyword) and node.arg in _AXES for node, _ in held):
+            return "axis"
         if any(child in self._made or _goes_to_base(node, child) for node, child in held):
             return "features"
         tests = bool(held) and all(isinstance(node, ast.If | ast.IfExp) and child is node.test for node, child in held)

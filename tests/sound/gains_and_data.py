@@ -77,6 +77,21 @@ def slerp(t, v0, v1, threshold=0.9995):
     return torch.where(dot.abs() > threshold, torch.lerp(v0, v1, t), (torch.sin((1 - t) * theta) * v0
         + torch.sin(t * theta) * v1) / torch.sin(theta))
 """,
+    "a clip to a maximal length in place": """
+def length_of(x, p=2):
+    return x.view(x.size(0), -1).norm(dim=1, p=p)
+
+def normalize(x, p=2):
+    n = length_of(x, p)
+    n = torch.max(n, torch.ones_like(n) * 1e-6)
+    return x / n.view(-1, 1, 1, 1)
+
+def clamp_by_norm(x, epsilon):
+    if (x == 0).any():
+        x[x == 0] = torch.full_like(x[x == 0], 1e-6)
+    x *= torch.clamp(epsilon * normalize(x, p=2) / x, max=1.0)
+    return x
+""",
     "a clip of activations to a maximal norm": """
 def clip_norm(x, max_norm=1.0):
     n = x.norm(dim=-1, keepdim=True)

@@ -223,3 +223,17 @@ def test_gains_shifts_and_gates_are_distinguished(result: str, tail: str) -> Non
         f"y = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)\nreturn {result}", "x, weight, bias, gate, eps"
     )
     assert spines(text) == ["mean[-1] keepdim | eps → rsqrt → input(x)" + tail]
+
+
+def test_an_argument_that_is_both_the_power_and_the_root_has_its_default() -> None:
+    text = function(
+        "norm = x.abs().pow(p).sum(-1, keepdim=True).pow(1 / p)\nreturn x / norm * weight", "x, weight, p=2"
+    )
+    assert spines(text) == ["sum[-1] keepdim | sqrt → recip → input(x) → scale(weight)"]
+
+
+def test_an_argument_with_another_default_is_no_square() -> None:
+    text = function(
+        "norm = x.abs().pow(p).sum(-1, keepdim=True).pow(1 / p)\nreturn x / norm * weight", "x, weight, p=3"
+    )
+    assert spines(text) == []

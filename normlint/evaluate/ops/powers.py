@@ -7,7 +7,7 @@ from fractions import Fraction
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.counted import nonzero
-from normlint.evaluate.monomial import Apply, Atom, Centred, Mono, Size, Through
+from normlint.evaluate.monomial import Apply, Atom, Centred, Mono, Scalar, Size, Through
 from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import Product, Value
 from normlint.text.frozen import replace
@@ -37,9 +37,13 @@ def general_power(ctx: Context, call: Bound) -> Value | None:
 
 
 def raise_to(base: Product, exponent: Product, call: Bound) -> Product | None:
-    """Return base ** exponent for a constant exponent; None for any other or a large one."""
+    """Return base ** exponent for a constant or an argument's default; None for any other or a large one."""
     held = algebra.held(exponent) or exponent.mono
-    value = None if held.factors else held.coef
+    plain = all(f.power == 1 for f in base.mono.factors)  # no root that another number may stand for
+    value: float | None = held.coef if plain or not held.factors else None
+    for f in held.factors:  # x.pow(self.p) with p=2 by default, and the root with 1 / self.p
+        default = f.atom.default if isinstance(f.atom, Scalar) else None
+        value = value * default**f.power if value is not None and default and default > 0 else None
     if value is None or abs(value) > MOST_POWER:
         return None
     fraction = Fraction(value).limit_denominator(64)

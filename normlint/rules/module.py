@@ -107,8 +107,8 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
     places: dict[str, dict[Span, None]] = {}
     for c in norm.computations if norm.meant and not (norm.helper or norm.owner.in_place) else ():
         taken = {note.detail for note in c.notes if note.kind == "handed back"}  # the sum that a residual goes on with
-        clipped = any(step.op == "unknown" for step in c.trail)  # or something else that is no norm
-        for note in c.notes if c.returned and not clipped else ():
+        unread = any(step.op == "unknown" for step in c.trail)  # a clip, say, which works in place by design
+        for note in c.notes if c.returned and not unread else ():
             meant = note.detail in taken or is_written_by_intent(note.detail)
             if note.kind == "mutation" and not meant and note.detail in _summed(c.input):
                 places.setdefault(note.detail, {})[note.span] = None

@@ -39,15 +39,22 @@ def general_power(ctx: Context, call: Bound) -> Value | None:
 def raise_to(base: Product, exponent: Product, call: Bound) -> Product | None:
     """Return base ** exponent for a constant or an argument's default; None for any other or a large one."""
     held = algebra.held(exponent) or exponent.mono
-    plain = all(f.power == 1 for f in base.mono.factors)  # no root that another number may stand for
-    value: float | None = held.coef if plain or not held.factors else None
-    for f in held.factors:  # x.pow(self.p) with p=2 by default, and the root with 1 / self.p
-        default = f.atom.default if isinstance(f.atom, Scalar) else None
-        value = value * default**f.power if value is not None and default and default > 0 else None
+    value = _by_default(held) if not held.factors or all(f.power == 1 for f in base.mono.factors) else None
     if value is None or abs(value) > MOST_POWER:
         return None
     fraction = Fraction(value).limit_denominator(64)
     return algebra.power(base, fraction, dict(_FIXED.values()).get(fraction, "pow"), call.span)
+
+
+def _by_default(mono: Mono) -> float | None:
+    """Return the number that a product is by its arguments' defaults: 1 / self.p is 0.5 if p=2 is the default."""
+    value = mono.coef
+    for f in mono.factors:
+        default = f.atom.default if isinstance(f.atom, Scalar) else None
+        if not default or not 0 < default <= MOST_POWER:
+            return None
+        value *= default**f.power
+    return value
 
 
 def _pair(call: Bound) -> tuple[Product, Product] | None:

@@ -99,15 +99,15 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
 
     What the norm has made itself may be changed.
 
-    Where the name (`rms_norm_`) or a parameter (`inplace`) says that it is meant, or the changed input is handed back
-    beside the norm, nothing is reported.
+    Where the name (`rms_norm_`) or a parameter (`inplace`) says that it is meant, the changed input is handed back
+    beside the norm, or not all that is done to the statistic could be read, nothing is reported.
 
     Fix safety: safe: what the norm gives back is the same. Nothing is offered where a caller drops the result.
     """
     places: dict[str, dict[Span, None]] = {}
     for c in norm.computations if norm.meant and not (norm.helper or norm.owner.in_place) else ():
         taken = {note.detail for note in c.notes if note.kind == "handed back"}  # the sum that a residual goes on with
-        unread = any(step.op == "unknown" for step in c.trail)  # a clip, say, which works in place by design
+        unread = any(step.op == "unknown" for step in c.trail)  # a clip, say: it may be no norm
         for note in c.notes if c.returned and not unread else ():
             meant = note.detail in taken or is_written_by_intent(note.detail)
             if note.kind == "mutation" and not meant and note.detail in _summed(c.input):
@@ -226,8 +226,9 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
     +        self.weight = nn.Parameter(torch.ones(dim))
     ```
 
-    ScaleNorm's gain is one number by design. A gain that isn't trained, or that a base outside the text,
-    `_init_weights` or `load_weights` may fill, is no finding.
+    ScaleNorm's gain is one number by design, and so may be that of any length, as `x.norm()` takes it, in a class
+    whose name names no norm. A gain that isn't trained, or that a base outside the text, `_init_weights` or
+    `load_weights` may fill, is no finding.
 
     Fix safety: safe where the gain was never filled; unsafe where its shape changes, as a checkpoint has the old one.
     """

@@ -114,10 +114,15 @@ def initialise(base: str, instance: Instance, args: Arguments, span: Span, owner
 
 
 def _lengths(size: Value | None) -> tuple[Mono | None, ...] | None:
-    if not isinstance(size, Tup | Product):
+    if not isinstance(size, Tup | Product) or (isinstance(size, Product) and _is_handed_on(size.mono)):
         return None  # of unknown rank
     items = size.items if isinstance(size, Tup) else (size,)
     return tuple(i.mono if isinstance(i, Product) and not i.tensor else None for i in items)
+
+
+def _is_handed_on(size: Mono) -> bool:
+    """Return whether a size is a parameter with the name of torch's own, which takes a tuple as well as a number."""
+    return any(size == scalar(name).mono for name in ("normalized_shape", "self.normalized_shape"))
 
 
 def _value(default: object) -> Value:

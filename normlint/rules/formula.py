@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from functools import partial
 
 from normlint.evaluate.attributes import SIZES
@@ -79,14 +78,13 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
 
     Fix safety: a norm divides by the root mean square; the checkpoint's tensors keep their names and shapes.
     """
-    names = {Fraction(-1): "no square root is taken", Fraction(1): "no square root is taken"}
     for c in norm.computations:
         if c.divisor != NOWHERE:
             yield Problem(c.divisor, "divides by the input: a row twice as large comes out a quarter as large")
         elif c.degree == 2 and abs(c.power) != HALF:
             grown = f"a row twice as large comes out {2.0 ** (1 + c.degree * c.power):.2g} times as large"
-            message = f"{names.get(c.power, 'the root is taken twice')}: {grown}"
-            yield Problem(_last_power(c), message, partial(roots.take_root, norm, c))
+            wrong = "no square root is taken" if abs(c.power) >= 1 else "the root is taken twice"
+            yield Problem(_last_power(c), f"{wrong}: {grown}", partial(roots.take_root, norm, c))
 
 
 @rule("NRM403", name="missing-square", fix=Applicability.SAFE)

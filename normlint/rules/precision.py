@@ -233,7 +233,8 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     """
     owner = norm.owner
     wraps = any("." in g.param.name for c in norm.judged for g in c.gains)  # one of torch's norms, and no other layer
-    whole = owner.intent != "" or not owner.module or owner.alone or wraps  # else amid others, whose callers may cast
+    alone = owner.alone and all(c.input.is_clear for c in norm.judged)  # not of what an unread call returns
+    whole = owner.intent != "" or not owner.module or alone or wraps  # else amid others, whose callers may cast
     meant = norm.meant and whole and not stays_wide(owner.name) and not _is_helper(norm)
     narrowed = any(_narrowed(c) or _fixed(c) for c in norm.judged)  # which NRM205 says
     back = [c for c in norm.judged if c.sees_half and c.returned and not c.output.wide and _is_cast_back(c)]

@@ -161,3 +161,17 @@ def test_a_message_tells_where_eps_stands_and_what_comes_of_it(scale: str, messa
     body = LAYER.replace("h = (h - mu) / torch.sqrt(var + self.eps)", f"ms = var\nh = (h - mu) {scale}")
     text = MODULE.format(name="LayerNorm", head="", bias="zeros", body=body.replace("\n", "\n        "))
     assert [message in f.message for f in analyse(text).findings if f.code == "NRM302"] == [True]
+
+
+@pytest.mark.parametrize(
+    ("spelled", "said"),
+    table(
+        ("as it is", "h / (ms + self.eps)", "no square root is taken"),
+        ("squared", "h / (ms + self.eps) ** 2", "no square root is taken"),
+        ("to the fourth root", "h / (ms + self.eps) ** 0.25", "the root is taken twice"),
+    ),
+)
+def test_a_wrong_power_of_the_mean_square_says_what_is_wrong(spelled: str, said: str) -> None:
+    body = f"ms = h.pow(2).mean(-1, keepdim=True)\n        h = {spelled}\n        return h.type_as(x) * self.weight"
+    findings = analyse(MODULE.format(name="RMSNorm", head="", bias="zeros", body=body)).findings
+    assert [f.message.partition(":")[0] for f in findings if f.code == "NRM402"] == [said]

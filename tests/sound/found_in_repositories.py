@@ -318,4 +318,30 @@ class SoftBallNorm(nn.Module):
         length = x.norm(p=2, dim=-1, keepdim=True)
         return x * torch.rsqrt(1 + (length / self.radius).pow(2))
 """,
+    "an embedding in fp32 of what a model that isn't read returns": """
+class FeatureExtractor(nn.Module):
+    def __init__(self, name="ViT-L/14"):
+        super().__init__()
+        self.model = load(name)[0].eval().requires_grad_(False)
+
+    def forward(self, x):
+        x = self.model.encode_image(x).float()
+        x = F.normalize(x) * x.shape[1] ** 0.5
+        return x
+""",
+    "a subclass of torch's layer norm whose normalized_shape may be (C, H, W)": """
+class LayerNorm(nn.LayerNorm):
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=False):
+        super().__init__(normalized_shape, eps, elementwise_affine)
+
+    def forward(self, x):
+        wide = x.float()
+        mean = wide.mean([1, 2, 3])
+        var = wide.var([1, 2, 3], unbiased=False)
+        y = (wide - mean[:, None, None, None]) / torch.sqrt(var[:, None, None, None] + self.eps)
+        y = y.type_as(x)
+        if self.elementwise_affine:
+            y = y * self.weight[None, :] + self.bias[None, :]
+        return y
+""",
 }

@@ -662,6 +662,76 @@ def project_to_manifold(p, max_norm=1.0 - 1e-5, dim=-1, eps=1e-8):
         "project_to_manifold",
         "skipped",
     ),
+    "a gain for each feature of several inputs, whose number the shape of x has to be": (
+        """
+import torch
+from torch import nn
+class EachNorm(nn.Module):
+    def __init__(self, n_features: int, d: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(n_features, d))
+        self.bias = nn.Parameter(torch.zeros(n_features, d))
+    def forward(self, x):
+        assert x.ndim == 3
+        x = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True)
+        x = self.weight * x + self.bias
+        return x
+""",
+        "EachNorm.forward",
+        "skipped",
+    ),
+    "torch's norm over two axes between two transpositions": (
+        """
+import torch
+from torch import nn
+class LayerNorm2D(nn.Module):
+    def __init__(self, channel, idim, eps=1e-12):
+        super().__init__()
+        self.norm = nn.LayerNorm([channel, idim], eps=eps)
+    def forward(self, xs):
+        B, C, T, F = xs.size()
+        xs = xs.transpose(2, 1).contiguous()
+        xs = self.norm(xs)
+        return xs.transpose(2, 1)
+""",
+        "LayerNorm2D.forward",
+        "skipped",
+    ),
+    "torch's norm of the sum of three inputs": (
+        """
+import torch
+class AddNorm(torch.nn.Module):
+    def __init__(self, dim=32):
+        super().__init__()
+        self.layernorm = torch.nn.LayerNorm(dim)
+    def forward(self, x, y, z):
+        x = x + y + z
+        return self.layernorm(x)
+""",
+        "AddNorm.forward",
+        "match",
+    ),
+    "a pooled input, which agrees with the norm of one token by chance": (
+        """
+import torch
+from torch import nn
+def l1norm(x, dim, eps=1e-8):
+    return torch.div(x, torch.abs(x).sum(dim=dim, keepdim=True) + eps)
+def l2norm(x, dim, eps=1e-8):
+    return torch.div(x, torch.pow(x, 2).sum(dim=dim, keepdim=True).sqrt() + eps)
+class Pooled(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.attn = nn.Linear(dim, 1)
+        self.bn = nn.BatchNorm1d(1)
+    def forward(self, emb):
+        attn = l1norm(torch.sigmoid(self.bn(self.attn(emb).permute(0, 2, 1))), dim=-1)
+        pooled = torch.matmul(attn, emb)
+        return l2norm(pooled.squeeze(1), dim=-1)
+""",
+        "Pooled.forward",
+        "skipped",
+    ),
 }
 
 

@@ -52,20 +52,33 @@ class Built:
         parameters, so the text must say the layout that the input has, the role of every argument and the state of
         every parameter; or the norm agrees with its definition on an input whose axes all differ in length, which no
         other layout and no other role would bring about. An exception or a shape is the verifier's fault as long as
-        some input is taken. (How a gain starts is a matter of `filled_later`.)
+        some input is taken, or if several lengths of the gain ask for another. (How a gain starts is a matter of
+        `filled_later`.)
         """
-        if not self.agrees and (self.job.more or self.job.folded):
-            return ROLES if self.job.more else "the axes that it reduces, or the groups"
+        if self.job.more and not (self.agrees and self.meaning.gain):
+            return ROLES
+        if self.job.folded and not self.agrees:
+            return "the axes that it reduces, or the groups"
         if values:
             unsure = not self.plan.confirmed if self.agrees else self.elsewhere()
             return AXIS if unsure and not self.meaning.axes_read else ""
-        if self.agrees or (self._runs_somewhere() and not self.meaning.gain_elsewhere):
+        runs = self.agrees or (self._runs_somewhere() and not self.meaning.gain_elsewhere)
+        if runs or self._gain_has_several_axes():
             return SHAPE
         return AXIS if self.elsewhere() else ""
 
+    @property
+    def _width(self) -> int:
+        return WIDTH if self.sizes is None else self.sizes[0]
+
+    def _gain_has_several_axes(self) -> bool:
+        """Return whether the lengths of its gain say how long several axes of an input must be."""
+        gain = self._live_and_extras(self._width)[0].gain
+        return gain is not None and sum(length > 1 for length in gain.shape) > 1
+
     def _runs_somewhere(self) -> bool:
         """Return whether it takes any input whose axes are of different lengths."""
-        width = WIDTH if self.sizes is None else self.sizes[0]
+        width = self._width
         live, extras = self._live_and_extras(width)
         for rank in (3, 4, 2, 5):
             for axis in range(rank):

@@ -215,11 +215,11 @@ def _values(role: str, p: inspect.Parameter, shape: str, layout: Layout) -> list
         "mask": [Value("none"), Value("rows", 1.0), Value("like", 1.0)],
         "gate": [
             Value("none"),
+            Value("like"),  # before what would round an input that it is added to
             Value("like", LARGE, LARGE),
             Value("like", LARGE),
             Value("like", 1.0),
             Value("like", SILU_OF_ONE),
-            Value("like"),
         ],
         "scale": [Value(shape), Value(shape, 1.0), Value("number"), Value("number", 1.0), Value("none")],
         "gain": [Value(f"{way}gain") for way in ways],

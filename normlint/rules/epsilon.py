@@ -80,11 +80,14 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     +    return (h / rms).type_as(x) * weight
     ```
 
-    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine.
+    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine; so has `std`, where no name promises a layer
+    norm.
 
     Fix safety: unsafe, for a model that was trained with eps outside gives slightly other outputs for small rows.
     """
     for c in norm.judged if norm.meant else ():
+        if norm.owner.intent in ("", "other") and any(s.op == "std" for s in c.trail):
+            continue
         for e in c.eps:
             if e.how == "add" and e.power != 1 and not _beside_norm(c) and not any(o.power == 1 for o in c.eps):
                 yield Problem(e.span, _misplaced(c, e), partial(moving.move, norm, c, e))

@@ -344,4 +344,23 @@ class LayerNorm(nn.LayerNorm):
             y = y * self.weight[None, :] + self.bias[None, :]
         return y
 """,
+    "a spatial group enhancement, which standardises what it gates with": """
+class SpatialGroupEnhance(nn.Module):
+    def __init__(self, groups):
+        super().__init__()
+        self.groups = groups
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.weight = nn.Parameter(torch.zeros(1, groups, 1, 1))
+        self.bias = nn.Parameter(torch.ones(1, groups, 1, 1))
+
+    def forward(self, x):
+        b, c, h, w = x.size()
+        x = x.view(b * self.groups, -1, h, w)
+        t = (x * self.pool(x)).sum(dim=1, keepdim=True).view(b * self.groups, -1)
+        t = t - t.mean(dim=1, keepdim=True)
+        std = t.std(dim=1, keepdim=True) + 1e-5
+        t = (t / std).view(b, self.groups, h, w) * self.weight + self.bias
+        x = x * torch.sigmoid(t.view(b * self.groups, 1, h, w))
+        return x.view(b, c, h, w)
+""",
 }

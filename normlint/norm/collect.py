@@ -19,7 +19,7 @@ from normlint.norm.evidence import is_feature_norm, lies_elsewhere
 from normlint.norm.norm import Computation, Eps, Gain, Norm, Owner
 from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_of, undoes
 from normlint.norm.placing import placing
-from normlint.norm.recognise import computation, entangled, without_shift
+from normlint.norm.recognise import computation, deep_steps, entangled, without_shift
 from normlint.norm.spine import sentence, spine
 from normlint.norm.units import is_base
 from normlint.text.finding import Covered, Span
@@ -357,5 +357,11 @@ def _intended(c: Computation, owner: Owner) -> Computation:
 
 
 def _unique(found: Iterable[Computation]) -> tuple[Computation, ...]:
-    """Drop repeated computations; branches that write the formula twice, or use other dtypes, stay two."""
-    return tuple({(c, c.statistic.span, c.statistic.square, c.statistic.accumulate): c for c in found}.values())
+    """Drop repeated computations; branches that write the formula twice, use other dtypes or detach it stay two."""
+
+    def key(c: Computation) -> tuple[object, ...]:
+        steps = (*c.own_steps(), *deep_steps(c.statistic.inner.factors))
+        cut = any(s.op == "detach" for s in steps)
+        return c, c.statistic.span, c.statistic.square, c.statistic.accumulate, cut
+
+    return tuple({key(c): c for c in found}.values())

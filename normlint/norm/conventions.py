@@ -45,6 +45,11 @@ def is_grouping(name: str) -> bool:
     return re.fullmatch(r"group_size|n_?groups|num_groups", name) is not None
 
 
+def is_uncentred(name: str) -> bool:
+    """Return whether a name says that the mean isn't subtracted, as PositionNormUncentered2d (B-cos networks) does."""
+    return re.search(r"un_?cent(?:er|re)", name, re.IGNORECASE) is not None
+
+
 def is_scale_norm(name: str) -> bool:
     """Return whether a name means ScaleNorm (x-transformers): an L2 norm with one gain for all, at first √D."""
     return "scalenorm" in name.replace("_", "").lower()

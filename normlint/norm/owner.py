@@ -55,7 +55,7 @@ def owner_of(
         flags=frozenset(_flags(entry)),
         params=params,
         filled=_filled(cls, params) if cls else frozenset(),
-        running=any(name.startswith("running") for name in attrs),
+        running=any(name.startswith("running") for name in (*attrs, *_passed(entry))),
         reinitialised=reinitialised is not None,
         refilled=frozenset(how for of, how in reinitialised or () if of == name),
         graph=_is_of_graphs(entry),
@@ -86,7 +86,10 @@ def _intent_of(entry: Entry, qualname: str, name: str, maker: str, *, block: boo
     named = method == "forward" or intent(method)
     if function is not None and not named and summary_intent(_docstring(function)) == "l2":
         return "l2"  # one of several norms of a class
-    if own := intent(qualname) or intent(name):
+    own = intent(qualname) or intent(name)
+    if own in ("", "norm") and any(intent(path) == "other" for path in bases):
+        return "other"  # such as a subclass of nn.BatchNorm2d
+    if own:
         return own
     intents = [intent(n) for n in (maker, *bases)]
     if function is not None:
@@ -98,6 +101,10 @@ def _docstring(of: s.Function | s.Lambda | ClassRef) -> str:
     block = of.node.body if isinstance(of, ClassRef) else of.body if isinstance(of, s.Function) else ()
     first = block[0].value if block and isinstance(block[0], s.Evaluate) else None
     return first.value if isinstance(first, s.Literal) and isinstance(first.value, str) else ""
+
+
+def _passed(entry: Entry) -> tuple[str, ...]:
+    return tuple(p.name for p in entry.function.node.params) if entry.function else ()
 
 
 def _takes_one(entry: Entry) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import NOWHERE, Mono, Param, Scalar, Step, bears_data
-from normlint.norm.conventions import is_scale_norm, starts_at_zero
+from normlint.norm.conventions import is_scale_norm, is_uncentred, starts_at_zero
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import Fixes, Problem, rule
@@ -143,7 +144,7 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
     is left alone.
     """
     centred = any(all(c.centred) for c in norm.computations)
-    for c in norm.computations if norm.meant else ():
+    for c in norm.computations if norm.meant and not is_uncentred(norm.owner.name) else ():
         if centred and not c.input.is_clear:
             continue  # a caller of the helper may have centred that, as another has
         if c.stray_sum != NOWHERE and c.degree == 2:
@@ -255,11 +256,16 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
             yield Problem(step.span, "no gradient flows through the statistic", partial(formula.attach, norm, c))
 
 
+_FLAG = re.compile(r"(\w+ )?(self\.(?!training\b))?\w+")  # or "detach self.detach": a parameter, and what it was given
+
+
 def _asked_for(norm: Norm, c: Computation) -> bool:
-    """Return whether arguments alone decide between this path and one on which the gradient flows."""
+    """Return whether arguments and attributes alone decide between this path and one on which the gradient flows."""
     free = (other for other in norm.computations if _detaching(other) is None)
     turned = ([name for name, so in c.tests if (name, not so) in other.tests] for other in free)
-    return any(names and all(name.isidentifier() for name in names) for names in turned)
+    return any(
+        names and all(re.fullmatch(r"(\w+ )?(self\.(?!training\b))?\w+", name) for name in names) for names in turned
+    )
 
 
 def _trained(c: Computation) -> bool:

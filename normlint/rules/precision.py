@@ -8,7 +8,7 @@ from functools import partial
 
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Abs, Apply, Input, Offset, Step, leaves
-from normlint.norm.conventions import COMPLEX, stays_wide
+from normlint.norm.conventions import COMPLEX, intent, stays_wide
 from normlint.norm.evidence import differs_by_choice
 from normlint.norm.norm import Computation, Norm
 from normlint.norm.recognise import deep_steps
@@ -234,7 +234,7 @@ def missing_downcast(norm: Norm) -> Iterator[Problem]:
     owner = norm.owner
     wraps = any("." in g.param.name for c in norm.judged for g in c.gains)  # one of torch's norms, and no other layer
     alone = owner.alone and all(c.input.is_clear for c in norm.judged)  # not of what an unread call returns
-    whole = owner.intent != "" or not owner.module or alone or wraps  # else amid others, whose callers may cast
+    whole = intent(owner.name) != "" or not owner.module or alone or wraps  # else amid others, whose callers may cast
     meant = norm.meant and whole and not stays_wide(owner.name) and not _is_helper(norm)
     narrowed = any(_narrowed(c) or _fixed(c) for c in norm.judged)  # which NRM205 says
     back = [c for c in norm.judged if c.sees_half and c.returned and not c.output.wide and _is_cast_back(c)]

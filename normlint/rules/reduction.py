@@ -47,7 +47,8 @@ def global_reduction(norm: Norm) -> Iterator[Problem]:
     Fix safety: safe. Nothing is offered where the gain lies along another axis than the last, or where the one number
     is made to fit by other means.
     """
-    for c in norm.computations if norm.meant else (c for c in norm.computations if not c.standardises):
+    other = norm.owner.intent == "other" or norm.owner.running
+    for c in norm.computations if norm.meant else (c for c in norm.computations if not (other or c.standardises)):
         stat = next(
             (t for t in (c.statistic, c.centre) if t is not None and t.axes == ALL and not is_of_vector(t)), None
         )

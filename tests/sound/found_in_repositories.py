@@ -363,4 +363,64 @@ class SpatialGroupEnhance(nn.Module):
         x = x * torch.sigmoid(t.view(b * self.groups, 1, h, w))
         return x.view(b, c, h, w)
 """,
+    "a norm that says that it isn't centred": """
+class PositionNormUncentered2d(nn.LayerNorm):
+    def __init__(self, features: int, eps=1e-5):
+        super().__init__(normalized_shape=features, eps=eps)
+        self.detach = False
+
+    def forward(self, x):
+        var = torch.var(x.float(), dim=1, unbiased=False, keepdim=True)
+        if self.detach:
+            var = var.detach()
+        x = (x / (var + self.eps).sqrt()).type_as(x)
+        return self.weight[None, ..., None, None] * x + self.bias[None, ..., None, None]
+""",
+    "a batch norm without centring that keeps a running variance": """
+def all_norm(input, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    if training:
+        var = input.float().var(unbiased=False)
+        if running_var is not None:
+            running_var.copy_((1 - momentum) * running_var + momentum * var.detach())
+    else:
+        var = running_var
+    result = (input / (var + eps).sqrt()[None, ..., None, None]).type_as(input)
+    if weight is not None:
+        result = weight[None, ..., None, None] * result
+    return result
+""",
+    "a statistic that is detached where a flag of the module asks for it": """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5, explain=False):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.eps = eps
+        self.explain = explain
+
+    def forward(self, x):
+        h = x.float()
+        var = (h.detach() if self.explain else h).var(-1, unbiased=False, keepdim=True)
+        return ((h - h.mean(-1, keepdim=True)) / (var + self.eps).sqrt()).type_as(x) * self.weight
+""",
+    "a layer of attention that normalises in the dtype of the whole model": """
+def float_dtype():
+    return torch.float32
+
+def att_norm(x, num, norm):
+    shape = x.shape
+    x = x.reshape([-1, num] + list(shape[1:])).to(float_dtype())
+    axis = 1 if norm == "instance" else 2
+    x = x * torch.rsqrt(torch.square(x).mean(dim=axis, keepdim=True) + 1e-8)
+    return x.reshape(shape)
+
+class TransformerLayer(nn.Module):
+    def __init__(self, dim, num, norm="layer"):
+        super().__init__()
+        self.modulation = nn.Linear(dim, dim)
+        self.num, self.norm = num, norm
+
+    def forward(self, x, control):
+        x = att_norm(x, self.num, self.norm)
+        return x * (self.modulation(control) + 1)
+""",
 }

@@ -114,7 +114,8 @@ def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
         return {}
     if sole_reader(document, stmt) is not line or number(product.other) is not None:
         return {}
-    word = f"inv_{name.value}" if _named_a_root(name) else name.value
+    says_nothing = len(name.value) == 1 or _INVERSES.search(name.value)
+    word = name.value if says_nothing else f"inv_{name.value}"
     turn = turned(document, product, cst.Name(word))
     if not turn or (word != name.value and re.search(rf"\b{word}\b", tree.text)):
         return {}

@@ -55,7 +55,8 @@ def owner_of(
         flags=frozenset(_flags(entry)),
         params=params,
         filled=_filled(cls, params) if cls else frozenset(),
-        running=any(name.startswith("running") for name in (*attrs, *_passed(entry))),
+        running=any(name.startswith("running") for name in attrs)
+        or bool({"running_mean", "running_var"} & _passed(entry)),
         reinitialised=reinitialised is not None,
         refilled=frozenset(how for of, how in reinitialised or () if of == name),
         graph=_is_of_graphs(entry),
@@ -103,8 +104,8 @@ def _docstring(of: s.Function | s.Lambda | ClassRef) -> str:
     return first.value if isinstance(first, s.Literal) and isinstance(first.value, str) else ""
 
 
-def _passed(entry: Entry) -> tuple[str, ...]:
-    return tuple(p.name for p in entry.function.node.params) if entry.function else ()
+def _passed(entry: Entry) -> set[str]:
+    return {p.name for p in entry.function.node.params} if entry.function else set()
 
 
 def _takes_one(entry: Entry) -> bool:

@@ -72,6 +72,11 @@ MENDED = {
         rooted(f"rms = torch.sqrt({MS})", "y = h / rms"),
         ((f"rms = torch.sqrt({MS})", f"inv_rms = torch.rsqrt({MS})"), ("h / rms", "h * inv_rms")),
     ),
+    "through any word for it": (
+        ("NRM601", SAFE),
+        rooted(f"mag = torch.sqrt({MS})", "y = h / mag"),
+        ((f"mag = torch.sqrt({MS})", f"inv_mag = torch.rsqrt({MS})"), ("h / mag", "h * inv_mag")),
+    ),
     "by a method, through a name that says nothing": (
         ("NRM601", SAFE),
         rooted(f"r = ({MS}).sqrt()", "y = (h.float() / r)"),

@@ -43,7 +43,8 @@ class _Followed:
         self._tree = tree
         several = [(norm, c) for norm in norms for c in norm.computations]
         steps = [step.span for _, c in several for step in (*c.trail, *c.input_steps)]
-        self._edits = [edit.span.start for edit in edits]
+        lines = [e for e in edits if e.span.start == e.span.end and e.text.rstrip(" \t").endswith("\n")]  # new ones
+        self._edits = [edit.span.start for edit in edits if edit not in lines]
         self._made = [span.start for norm, c in several for span in (norm.span, c.span, c.joined)]
         self._steps = [*self._made, *(span.start for span in steps), *(c.statistic.span.start for _, c in several)]
         self._returned: dict[ast.AST, set[int | None]] = {}  # call → the indices of its changed results

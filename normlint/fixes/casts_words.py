@@ -118,7 +118,7 @@ def back(document: Document, node: cst.BaseExpression, names: tuple[str, ...], *
     place, name = _statement_behind_docstring(function), next((name for name in own if name in names), "")
     if place is None or not name or _made_tensor(document, function, name):
         return None
-    fresh = _unused_dtype_name(document, function)
+    fresh = _unused_dtype_name(document, function, name)
     return Back(f".to({fresh})", f"{fresh} = {name}.dtype", place)
 
 
@@ -154,7 +154,7 @@ def _statement_behind_docstring(function: Scope) -> cst.CSTNode | None:
     return body[1] if has_docstring and len(body) > 1 else body[0]
 
 
-def _unused_dtype_name(document: Document, function: Scope) -> str:
+def _unused_dtype_name(document: Document, function: Scope, of: str) -> str:
     taken = {n.value for n in document.below(function, cst.Name)}
-    names: list[str] = [*_SAVED.findall(document.text), "input_dtype", "in_dtype", "dtype_of_input"]
+    names: list[str] = [*_SAVED.findall(document.text), "input_dtype", f"{of}_dtype", f"dtype_of_{of}"]
     return next(name for name in names if name not in taken)

@@ -114,8 +114,7 @@ def _inverted_by_name(taken: Power, product: Product, tree: Tree) -> Changes:
         return {}
     if sole_reader(document, stmt) is not line or number(product.other) is not None:
         return {}
-    says_nothing = len(name.value) == 1 or _INVERSES.search(name.value)
-    word = name.value if says_nothing else f"inv_{name.value}"
+    word = name.value if len(name.value) == 1 or _INVERSES.search(name.value) else f"inv_{name.value}"
     turn = turned(document, product, cst.Name(word))
     if not turn or (word != name.value and re.search(rf"\b{word}\b", tree.text)):
         return {}

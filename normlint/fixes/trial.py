@@ -117,7 +117,7 @@ class Trial:
         if fixed is None or not _alike(self, fixed) or list(reported(fixed)).count(self.code) > left:
             return False
         read = self._read(edits)
-        own = next(one for span, one in read.before if (span, one.qualname) == (self.norm.span, self.norm.qualname))
+        own = _counterpart(self.norm, read.before, read.before) or self.norm
         return not read.new and self._beside(fixed, read.after) <= self._beside(own, read.before)
 
     def _beside(self, norm: Norm, found: _Norms) -> int:
@@ -197,9 +197,12 @@ def _norms(tree: Tree, part: Block, edits: Sequence[Edit] = ()) -> _Norms:
 
 def _counterpart(norm: Norm, before: _Norms, after: _Norms) -> Norm | None:
     """Return the norm as it is after the edits: the one with the same name and position among those of its name."""
-    spans = [span for span, one in before if one.qualname == norm.qualname]
-    now = [one for _, one in after if one.qualname == norm.qualname]
-    return now[spans.index(norm.span)] if norm.span in spans and len(now) == len(spans) else None
+    was, now = ([(at, one) for at, one in found if one.qualname == norm.qualname] for found in (before, after))
+    start = norm.main.statistic.span.start - norm.span.start  # one function may make several norms of one span
+    several = [n for n, (at, _) in enumerate(was) if at == norm.span]
+    exact = (n for n in several if was[n][1].main.statistic.span.start - was[n][1].span.start == start)
+    place = next(exact, next(iter(several), None))
+    return now[place][1] if place is not None and len(now) == len(was) else None
 
 
 def _alike(trial: Trial, fixed: Norm, *, counted: bool = False) -> bool:

@@ -606,11 +606,11 @@ DOWNCAST: Final = [
         "NRM203",
         forward("input_dtype = torch.float32", "x = x.float()", MEAN, Y),
         forward(
-            "in_dtype = x.dtype",
+            "x_dtype = x.dtype",
             "input_dtype = torch.float32",
             "x = x.float()",
             MEAN,
-            BACK.replace("type_as(x)", "to(in_dtype)"),
+            BACK.replace("type_as(x)", "to(x_dtype)"),
         ),
     ),
     Case(

@@ -65,3 +65,27 @@ def test_no_dtype_is_stored_where_nothing_is_cast_back() -> None:
     fixed = fix_text(layer(*lines, "return x"), only("NRM201"))
     assert "x.float().pow(2)" in fixed.text
     assert ".dtype" not in fixed.text
+
+
+def test_both_of_two_norms_that_a_function_returns_are_cast_back() -> None:
+    text = """import torch
+from torch import nn
+
+class QKNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.qw = nn.Parameter(torch.ones(dim))
+        self.kw = nn.Parameter(torch.ones(dim))
+
+    def forward(self, q, k):
+        q = q.float()
+        k = k.float()
+        q = q * torch.rsqrt(q.pow(2).mean(-1, keepdim=True) + self.eps)
+        k = k * torch.rsqrt(k.pow(2).mean(-1, keepdim=True) + self.eps)
+        return q * self.qw, k * self.kw
+"""
+    fixed = fix_text(text, only("NRM203"))
+    assert fixed.left == ()
+    assert "k_dtype = k.dtype\n        input_dtype = q.dtype\n        q = q.float()" in fixed.text
+    assert "return q.to(input_dtype) * self.qw, k.to(k_dtype) * self.kw" in fixed.text

@@ -256,16 +256,14 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
             yield Problem(step.span, "no gradient flows through the statistic", partial(formula.attach, norm, c))
 
 
-_FLAG = re.compile(r"(\w+ )?(self\.(?!training\b))?\w+")  # or "detach self.detach": a parameter, and what it was given
+_FLAG = re.compile(r"(\w+ )?(self\.)?(?!training$)\w+")  # or "detach self.detach": a parameter, and what it was given
 
 
 def _asked_for(norm: Norm, c: Computation) -> bool:
     """Return whether arguments and attributes alone decide between this path and one on which the gradient flows."""
     free = (other for other in norm.computations if _detaching(other) is None)
     turned = ([name for name, so in c.tests if (name, not so) in other.tests] for other in free)
-    return any(
-        names and all(re.fullmatch(r"(\w+ )?(self\.(?!training\b))?\w+", name) for name in names) for names in turned
-    )
+    return any(names and all(map(_FLAG.fullmatch, names)) for names in turned)
 
 
 def _trained(c: Computation) -> bool:

@@ -134,3 +134,12 @@ def test_known_files_are_answered_without_the_analysis(tmp_path: Path) -> None:
     analysis = {"argparse", "libcst", "normlint.engine.linter", "normlint.rules"}
     assert "normlint.rules" in imported(tmp_path, program=("-c", LATER))
     assert not analysis & imported(tmp_path, program=("-c", LATER))
+
+
+def test_a_profile_of_a_run_is_written(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(SOUND)
+    profiled = [sys.executable, "-m", "cProfile", "-o", "profile", "-m", "normlint", "a.py"]
+    ran = subprocess.run(profiled, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0
+    assert "All checks passed" in ran.stdout
+    assert (tmp_path / "profile").stat().st_size > 0

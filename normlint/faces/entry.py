@@ -51,11 +51,18 @@ def command() -> int:
 
     gc.set_threshold(600_000, 50, 100)
     status = main()
-    if sys.gettrace() is None and sys.getprofile() is None and "multiprocessing" not in sys.modules:
+    if not _is_watched() and "multiprocessing" not in sys.modules:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
     return status
+
+
+def _is_watched() -> bool:
+    """Return whether a profiler or tracer, such as coverage, has something to write at the end."""
+    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on, cProfile is found only there
+    tools = () if monitoring is None else map(monitoring.get_tool, range(6))
+    return any(one is not None for one in (sys.gettrace(), sys.getprofile(), *tools))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

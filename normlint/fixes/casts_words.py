@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from functools import partial
+from itertools import chain, count
 from typing import Any, Final
 
 import libcst as cst
@@ -156,5 +157,5 @@ def _statement_behind_docstring(function: Scope) -> cst.CSTNode | None:
 
 def _unused_dtype_name(document: Document, function: Scope, of: str) -> str:
     taken = {n.value for n in document.below(function, cst.Name)}
-    names: list[str] = [*_SAVED.findall(document.text), "input_dtype", f"{of}_dtype", f"dtype_of_{of}"]
-    return next(name for name in names if name not in taken)
+    names: list[str] = [*_SAVED.findall(document.text), "input_dtype", f"{of}_dtype"]
+    return next(name for name in chain(names, (f"{of}_dtype{n}" for n in count(2))) if name not in taken)

@@ -55,8 +55,7 @@ def owner_of(
         flags=frozenset(_flags(entry)),
         params=params,
         filled=_filled(cls, params) if cls else frozenset(),
-        running=any(name.startswith("running") for name in attrs)
-        or bool({"running_mean", "running_var"} & _passed(entry)),
+        running=_has_running_statistics(entry, attrs),
         reinitialised=reinitialised is not None,
         refilled=frozenset(how for of, how in reinitialised or () if of == name),
         graph=_is_of_graphs(entry),
@@ -104,8 +103,10 @@ def _docstring(of: s.Function | s.Lambda | ClassRef) -> str:
     return first.value if isinstance(first, s.Literal) and isinstance(first.value, str) else ""
 
 
-def _passed(entry: Entry) -> set[str]:
-    return {p.name for p in entry.function.node.params} if entry.function else set()
+def _has_running_statistics(entry: Entry, attrs: dict[str, Value]) -> bool:
+    """Return whether an attribute, or a parameter as `F.batch_norm` has them, holds statistics of earlier batches."""
+    passed = {p.name for p in entry.function.node.params} if entry.function else set()
+    return any(name.startswith("running") for name in attrs) or bool({"running_mean", "running_var"} & passed)
 
 
 def _takes_one(entry: Entry) -> bool:

@@ -80,8 +80,8 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     +    return (h / rms).type_as(x) * weight
     ```
 
-    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine; so has `std`, where no name promises a layer
-    norm.
+    torch's own `norm` has the gradient 0 at 0, so eps beside it is fine. `std` has it too: eps beside it is reported
+    only in what is called a norm.
 
     Fix safety: unsafe, for a model that was trained with eps outside gives slightly other outputs for small rows.
     """

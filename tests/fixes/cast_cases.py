@@ -614,6 +614,18 @@ DOWNCAST: Final = [
         ),
     ),
     Case(
+        "the name has a number where all others are taken",
+        "NRM203",
+        forward("input_dtype, x_dtype = torch.float32, torch.float16", "x = x.float()", MEAN, Y),
+        forward(
+            "x_dtype2 = x.dtype",
+            "input_dtype, x_dtype = torch.float32, torch.float16",
+            "x = x.float()",
+            MEAN,
+            BACK.replace("type_as(x)", "to(x_dtype2)"),
+        ),
+    ),
+    Case(
         "both ways out",
         "NRM203",
         forward(

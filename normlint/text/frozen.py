@@ -20,15 +20,38 @@ if TYPE_CHECKING:
     from dataclasses import dataclass, replace
 else:
 
-    def dataclass(cls: type | None = None, /, *, frozen: bool = False, **others: Any) -> Any:
+    def dataclass(cls: type | None = None, /, *, frozen: bool = False, eq: bool = True, **others: Any) -> Any:
         """Work as the standard library's, except that `frozen` only adds a hash and doesn't prevent changes."""
         if cls is None:
-            return lambda made: dataclass(made, frozen=frozen, **others)
+            return lambda made: dataclass(made, frozen=frozen, eq=eq, **others)
         if cls.__doc__ is None:
             cls.__doc__ = cls.__name__  # else the standard library writes its signature there
-        if frozen:
-            others["unsafe_hash"] = others.get("eq", True)
-        return dataclasses.dataclass(cls, **others)
+        with_repr = others.pop("repr", True)
+        made = dataclasses.dataclass(cls, eq=False, repr=False, **others)
+        if with_repr and "__repr__" not in vars(made):
+            made.__repr__ = _shown
+        if eq:
+            _compare(made, hashed=frozen)
+        return made
+
+    def _compare(kind: type, *, hashed: bool) -> None:
+        """Add `__eq__` and `__hash__`."""
+        values = _values([field.name for field in dataclasses.fields(kind) if field.compare])
+
+        def equal(self: Any, other: object) -> Any:
+            return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+
+        if "__eq__" not in vars(kind):
+            kind.__eq__ = equal
+        if "__hash__" not in vars(kind) or vars(kind)["__hash__"] is None:
+            kind.__hash__ = (lambda self: hash(values(self))) if hashed else None
+
+    def _shown(self: Any) -> str:
+        fields = (f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr)
+        return f"{type(self).__qualname__}({', '.join(fields)})"
+
+    def _values(names: list[str]) -> Callable[[Any], Any]:
+        return attrgetter(*names) if len(names) > 1 else lambda value: tuple([getattr(value, name) for name in names])
 
     def replace(value: Any, /, **changes: Any) -> Any:
         """Work as the standard library's in a third of the time; every field must be an argument of `__init__`."""
@@ -41,8 +64,7 @@ else:
     @cache
     def _fields(kind: type) -> tuple[Any, dict[str, int]]:
         names = [field.name for field in dataclasses.fields(kind)]
-        values = attrgetter(*names) if len(names) > 1 else lambda value: [getattr(value, name) for name in names]
-        return values, {name: at for at, name in enumerate(names)}
+        return _values(names), {name: at for at, name in enumerate(names)}
 
 
 class kept(Generic[T]):  # noqa: N801  (reads like cached_property, and does without its lock)

@@ -49,9 +49,8 @@ class Making:
         self.written = _SIZE_OF.match(inside) is not None and _WRITTEN.search(inside) is not None
 
 
-def may_make(data: bytes | str) -> bool:
+def may_make(text: str) -> bool:
     """Return whether the text may construct a norm with a doubtful eps, or use one in a way that a rule checks."""
-    text = data.decode("latin-1") if isinstance(data, bytes) else data
     written = False
     for making in makings(text) if "eps" in text else ():
         if not making.passes:

@@ -17,7 +17,7 @@ from normlint.text.taking import may_take
 TYPE_CHECKING = False  # `typing` costs a fifth of what starting Python does, and this module stands first in line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any, Final
+    from typing import Final
 
     from normlint.text.finding import Span
 
@@ -25,16 +25,11 @@ REDUCING: Final = (*MEANS.split(), *SUMMING.split(), *LENGTHS.split(), *FUSED.sp
 _BLANK: Final = ("", r"[ \t]")  # between a word and its bracket
 
 
-def _called(words: Iterable[str], *, bare: bool = False, more: str = "(?!)") -> str:
-    """Return a pattern for the opening bracket of a call of one of the words; `bare`: not as a method of `self`."""
-    words = tuple(words)
+def _called(words: tuple[str, ...], more: str) -> str:
+    """Return a pattern for the opening bracket of a call of one of the words, or for what `more` matches behind one."""
     ends = "|".join(sorted({word[-2:] for word in words}))
     gate = "|".join(rf"(?<=(?:{ends}){blank}\()" for blank in _BLANK)
-    ways = [
-        rf"(?<={word}{blank}\()(?<!\w{word}{blank}\()" + (rf"(?<!self\.{word}{blank}\()" if bare else "")
-        for word in words
-        for blank in _BLANK
-    ]
+    ways = [rf"(?<={word}{blank}\()(?<!\w{word}{blank}\()" for word in words for blank in _BLANK]
     return rf"\((?:(?:{gate})(?:{'|'.join(ways)})|{more})"
 
 
@@ -44,14 +39,13 @@ _SQUARED: Final = "".join(  # torch.dot(x, x)
         r")(?=\s*(?P<one>\w[\w.]{0,40})[^,\n]{0,40},\s*(?P=one)\b)",
     )
 )
-_REDUCTION: Final = _called(REDUCING, more=_SQUARED)
-_BARE_REDUCTION: Final = _called(REDUCING, bare=True, more=_SQUARED)
+_REDUCTION: Final = re.compile(_called(REDUCING, _SQUARED))
 _WORDS: Final = "|".join(sorted(REDUCING, key=len, reverse=True))
 # What contracts or compares two tensors is a sum or a mean where one of them is constant, or both are the same.
 _JOINERS: Final = (*CONTRACTIONS.split(), *DISTANCES.split())
 _ENDS: Final = "|".join(sorted({word[-3:] for word in _JOINERS if len(word) > 2}))
 _EACH: Final = "|".join(rf"(?<={word}\()(?<!\w{word}\()" for word in _JOINERS)
-_JOINING: Final = rf"\((?<=(?:{_ENDS}|.mm|.mv)\()(?:{_EACH})"
+_JOINING: Final = re.compile(rf"\((?<=(?:{_ENDS}|.mm|.mv)\()(?:{_EACH})")
 _CONSTANT: Final = re.compile(rf"\b(?:{'|'.join(CONSTANTS.split())})\(")
 _TWICE: Final = re.compile(r"\s*(?!self\b|torch\b)(\w+)\b[^\n]{0,120}?[,(]\s*\1\b")
 _RIGHT: Final = re.compile(r"\(?(?!self\b|torch\b)(\w+)")
@@ -67,42 +61,39 @@ _OWNED: Final = re.compile(r"self\.(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*(?:\w+\.)*([A-
 _NORMS: Final = ("LayerNorm", "RMSNorm")
 _MADE: Final = re.compile(r"Norm\(")
 _WEIGHTLESS: Final = ("Dropout", "Identity", "Parameter")
-_UNCALLED: Final = rf"\.(?:{_WORDS})\b(?![ \t]*\()"
+_UNCALLED: Final = re.compile(rf"\.(?:{_WORDS})\b(?![ \t]*\()")
 _LIBRARY: Final = re.compile(r"\b(?:torch|aten|linalg|functional|F|np|numpy)\.\w+$")
-_BY_NAME: Final = rf"getattr\([^\n]{{0,120}}?,\s*[\"'](?:{_WORDS})[\"']"
+_BY_NAME: Final = re.compile(rf"getattr\([^\n]{{0,120}}?,\s*[\"'](?:{_WORDS})[\"']")
 _SELF: Final = re.compile(r"self\.(\w+)[ \t]?\($")
-_ESCAPE: Final = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)")  # of ASCII, in a notebook's file
-_WORD_CHAR: Final = re.compile(r"(\[?)\\w")
+_ESCAPE: Final = re.compile(r"\\(?:u00([2-7][0-9a-fA-F])|.)")  # of ASCII, in a notebook's file
 
 
 def may_concern(data: bytes | str) -> bool:
     """Return whether the text may hold a norm, construct one in a way that a rule checks, or import one."""
-    return may_hold_norm(data) or may_make(data) or may_take(data)
+    text = data if isinstance(data, str) else data.decode("utf-8", "replace")
+    return may_hold_norm(text) or may_make(text) or may_take(text)
 
 
-def may_hold_norm(data: bytes | str) -> bool:
+def may_hold_norm(text: str) -> bool:
     """Return whether the text may reduce a tensor; a wrong yes costs time, a wrong no a finding."""
-    if isinstance(data, str) and data[:1] == "{":
-        data = data.encode("utf-8", "surrogatepass")
-    if isinstance(data, bytes) and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":  # a notebook's file
-        data = _ESCAPE.sub(_unescaped, data)
-        if any(f"nn.{norm}(".encode() in data for norm in _NORMS):
+    if text.lstrip("\ufeff \t\r\n")[:1] == "{":  # a notebook's file
+        text = _ESCAPE.sub(_unescaped, text)
+        if any(f"nn.{norm}(" in text for norm in _NORMS):
             return True
-    if _reduces(data):
+    if _reduces(text):
         return True
-    text = data.decode("latin-1") if isinstance(data, bytes) else data
     return bool(RENAMED.search(text) or any(_handed_on(text)) or any(_joined(text)) or any(_wrapped(text)))
 
 
 def _handed_on(text: str) -> Iterator[int]:
     """Yield the offsets at which a reduction is named without being called."""
-    for match in _compiled(_UNCALLED).finditer(text):
+    for match in _UNCALLED.finditer(text):
         if _LIBRARY.search(text, max(match.start() - 12, 0), match.end()):
             yield match.start()
     if _DERIVED.search(text):
         yield from (match.start() for match in _ABOVE.finditer(text))
     if "getattr(" in text:
-        yield from (match.start() for match in _compiled(_BY_NAME).finditer(text))
+        yield from (match.start() for match in _BY_NAME.finditer(text))
 
 
 def _wrapped(text: str) -> Iterator[int]:
@@ -122,7 +113,7 @@ def _wrapped(text: str) -> Iterator[int]:
 def _joined(text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
     """Yield the offsets at which a tensor is contracted or compared with itself or with a constant."""
     end = len(text) if end is None else end
-    for match in _compiled(_JOINING).finditer(text, start, end):
+    for match in _JOINING.finditer(text, start, end):
         if _TWICE.match(text, match.end()) or _near_constant(text, match.start()):
             yield match.start()
     at = text.find(" @ ", start, end)
@@ -138,41 +129,35 @@ def _near_constant(text: str, at: int) -> bool:
     return _CONSTANT.search(text, max(at - _NEAR, 0), at + _NEAR) is not None
 
 
-def _unescaped(match: re.Match[bytes]) -> bytes:
-    return bytes.fromhex(match[1].decode()) if match[1] else b" "
+def _unescaped(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else " "
 
 
 def any_reduction(text: str, span: Span) -> bool:
     """Return whether a span has a reduction; methods of `self` count, too."""
-    return _compiled(_REDUCTION).search(text, *span) is not None or any(_joined(text, *span))
+    return _REDUCTION.search(text, *span) is not None or any(_joined(text, *span))
 
 
 def reductions(text: str, span: Span) -> list[int]:
     """Return the offsets of the opening brackets of the reductions in a span."""
-    return [*(match.start() for match in _compiled(_REDUCTION).finditer(text, *span)), *_joined(text, *span)]
+    return [*(match.start() for match in _REDUCTION.finditer(text, *span)), *_joined(text, *span)]
 
 
-def _reduces(data: bytes | str) -> bool:
+def _reduces(text: str) -> bool:
     """Return whether there is a reduction; `self.norm(x)` counts only if the text defines `self.norm`."""
-    if _search(_BARE_REDUCTION, data):
-        return True
-    if not _search(_REDUCTION, data):
-        return False
-    text = data.decode("latin-1") if isinstance(data, bytes) else data
-    return bool(_reductions(text))
+    own = set()
+    for match in _REDUCTION.finditer(text):
+        word = _on_self(text, match)
+        if word is None:
+            return True
+        own.add(word)
+    return any(_defines(text, word) for word in own)
 
 
-def _search(pattern: str, data: bytes | str) -> bool:
-    return _compiled(pattern, isinstance(data, bytes)).search(data) is not None
-
-
-@lru_cache(maxsize=64)
-def _compiled(pattern: str, binary: bool = False) -> re.Pattern[Any]:
-    if not binary:
-        return re.compile(pattern)
-    # In UTF-8 what is no ASCII is part of a name, as far as this matters.
-    wide = _WORD_CHAR.sub(lambda found: r"[\w\x80-\xff" if found[1] else r"[\w\x80-\xff]", pattern)
-    return re.compile(wide.encode("latin-1"))
+def _on_self(text: str, bracket: re.Match[str]) -> str | None:
+    """Return the method of `self` that is called there."""
+    word = _SELF.search(text, max(bracket.start() - 20, 0), bracket.end())
+    return word and word[1]
 
 
 @lru_cache(maxsize=1024)
@@ -181,14 +166,18 @@ def _definition(word: str) -> tuple[re.Pattern[str], ...]:
     return re.compile(rf"def[ \t]+{word}\b"), re.compile(rf"self\.{word}[ \t]*=(?![ \t]*(?:nn\.|[A-Z=]))")
 
 
+def _defines(text: str, word: str) -> bool:
+    return any(pattern.search(text) for pattern in _definition(word))
+
+
 def _reductions(text: str) -> list[int]:
     own: dict[str, bool] = {}
     found = []
-    for match in _compiled(_REDUCTION).finditer(text):
-        word = _SELF.search(text, max(match.start() - 20, 0), match.end())
-        if word and word[1] not in own:
-            own[word[1]] = any(pattern.search(text) for pattern in _definition(word[1]))
-        if not word or own[word[1]]:
+    for match in _REDUCTION.finditer(text):
+        word = _on_self(text, match)
+        if word and word not in own:
+            own[word] = _defines(text, word)
+        if not word or own[word]:
             found.append(match.start())
     return sorted({*found, *_joined(text)})
 

@@ -20,9 +20,9 @@ _CALLED: Final = re.compile(r"(?<![\w.])(?<!def )(\w+)\(")
 _WORD: Final = re.compile(r"\w+")
 
 
-def may_take(data: bytes | str) -> bool:
+def may_take(text: str) -> bool:
     """Return whether a class derives from an imported norm, or an imported function named like one is called."""
-    return any(True for _ in taken(data.decode("latin-1") if isinstance(data, bytes) else data))
+    return any(True for _ in taken(text))
 
 
 def taken(text: str) -> Iterator[str]:

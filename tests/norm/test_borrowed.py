@@ -325,4 +325,3 @@ def test_the_text_keeps_its_places(tmp_path: Path) -> None:
 )
 def test_the_sieve_looks_at_names(text: str, concerns: bool) -> None:
     assert may_take(text) is concerns
-    assert may_take(text.encode()) is concerns

@@ -229,6 +229,13 @@ class TestNorm:
         expected = x * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + 1.0)
         assert torch.allclose(Norm(64, eps=1.0)(x), expected.type_as(x))
 """,
+    "a test whose argument is an eps that is large on purpose": """
+def test_rms_norm(eps: float = 0.3):
+    x = torch.randn(10, 64)
+    weight = torch.rand(64)
+    expected = x / torch.sqrt(eps + x.square().mean(-1, keepdim=True)) * weight
+    assert torch.allclose(ops.RMSNorm(64, eps=eps, weight=weight)(x), expected)
+""",
     "statistics of each channel over the nodes, with a gain for each channel": """
 class NodeNorm2d(nn.Module):
     def __init__(self, channels):

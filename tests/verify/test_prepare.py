@@ -75,6 +75,12 @@ WHOLE = {
     "a decorator that changes nothing that is computed": (
         "from hub import use_kernel_forward_from_hub\n\n@use_kernel_forward_from_hub('RMSNorm')" + RMS
     ),
+    "a decorator that registers what it decorates": (
+        "from mmcv.cnn import NORM_LAYERS\n\n@NORM_LAYERS.register_module('RMS')" + RMS
+    ),
+    "a registry of another package that is made here": (
+        "from registries import Registry\n\nNORMS = Registry('norms')\n\n@NORMS.register" + RMS
+    ),
     "a docstring, annotations and logging are no needs": '''
         from transformers.utils import logging
         logger = logging.get_logger(__name__)

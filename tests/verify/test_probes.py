@@ -59,7 +59,11 @@ def plain(more: str) -> str:
     return cls(more=more).replace("        self.weight = nn.Parameter(torch.ones(dim))\n", "")
 
 
+HEADS = cls(END.replace("self.weight", "self.gain"), "self.gain = nn.Parameter(torch.ones(many, 1, dim))").replace(
+    "self, dim,", "self, many, dim,"
+)
 SOUND = {
+    "a gain for each of several heads": HEADS,
     "a root mean square": cls(),
     "dropout that stops": cls(END.replace("return", "y =") + "\n        return F.dropout(y, self.p, self.training)"),
     "1 + w in fp32": cls(
@@ -105,6 +109,7 @@ MISTAKES = {
         name="LayerNorm"),
     "a detached gain": cls(END.replace("self.weight", "self.weight.detach()")),
     "a detached statistic": cls(over(MS + ".detach()")),
+    "a gain for each of several heads, and a sum in place of the mean": HEADS.replace("mean(", "sum("),
 }  # fmt: skip
 
 

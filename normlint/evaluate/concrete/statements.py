@@ -335,7 +335,8 @@ def _class(scope: Scope, stmt: s.Class) -> Outcome:
 
 def _decorator(scope: Scope, node: s.Expr) -> Any:
     """Return the value of a decorator, without the options of one that doesn't change what is computed."""
-    if isinstance(node, s.Call) and world.changes_nothing(known(expressions.evaluate(scope, node.func))):
+    named = expressions.evaluate(scope, node.func if isinstance(node, s.Call) else node)
+    if world.registers(named) or (isinstance(node, s.Call) and world.changes_nothing(known(named))):
         return world.UNCHANGED
     return expressions.evaluate(scope, node)
 

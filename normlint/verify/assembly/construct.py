@@ -139,7 +139,8 @@ def _required(p: inspect.Parameter, known: _Known, *, first: bool) -> list[Given
     if found := _by_name(name, kind, known.axes):
         return found
     if p.name in known.uses:
-        return _BY_USE[known.uses[p.name]]
+        count = known.uses[p.name] == "count" and known.axes not in (None, (-1,))
+        return _BY_USE["features" if count else known.uses[p.name]]
     if kind.startswith("bool"):
         return [_constant(True), _constant(False)]
     if kind.startswith("float"):
@@ -305,5 +306,6 @@ _BY_USE: Final[dict[str, list[Given]]] = {
     "config": [Config],
     "shape": [_shape, _channels],
     "features": [_channels, _shape],
+    "count": [_constant(1), _constant(2)],
     "flag": [_constant(True), _constant(False)],
 }

@@ -13,7 +13,7 @@ _AXES: Final = ("dim", "axis")  # keywords of torch and numpy
 
 @lru_cache(maxsize=8)
 def roles(program: str, qualname: str) -> dict[str, str]:
-    """Return the role (config, shape, axis, features, flag) of each parameter of a function whose use tells it."""
+    """Return the role (config, shape, axis, count, features or flag) of each parameter whose use tells it."""
     first, *names = qualname.split(".")
     node: ast.AST = _definitions(program)[0].get(first, ast.Pass())
     for name in names:
@@ -67,6 +67,8 @@ class _Body:
             return "shape"
         if not constructs and any(isinstance(node, ast.keyword) and node.arg in _AXES for node, _ in held):
             return "axis"
+        if constructs and held and all(child in self._made and _is_leading_length(node, child) for node, child in held):
+            return "count"
         if any(child in self._made or _goes_to_base(node, child) for node, child in held):
             return "features"
         tests = bool(held) and all(isinstance(node, ast.If | ast.IfExp) and child is node.test for node, child in held)
@@ -93,6 +95,14 @@ def _is_shape(node: ast.AST, child: ast.AST) -> bool:
         return False
     called = _last_name(node.func)
     return called == "len" or (called in _FUSED and node.args[1:2] == [child])
+
+
+def _is_leading_length(node: ast.AST, child: ast.AST) -> bool:
+    """Return whether `child` is a length in a shape such as (heads, 1, dim), whose last length has another name."""
+    if _makes_layer(node):
+        return False
+    lengths = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple | ast.List) else []
+    return child in lengths[:-1] and isinstance(lengths[-1], ast.Name) and ast.dump(lengths[-1]) != ast.dump(child)
 
 
 def _goes_to_base(node: ast.AST, child: ast.AST) -> bool:

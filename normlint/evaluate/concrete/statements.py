@@ -336,9 +336,14 @@ def _class(scope: Scope, stmt: s.Class) -> Outcome:
 def _decorator(scope: Scope, node: s.Expr) -> Any:
     """Return the value of a decorator, without the options of one that doesn't change what is computed."""
     named = expressions.evaluate(scope, node.func if isinstance(node, s.Call) else node)
-    if world.registers(named) or (isinstance(node, s.Call) and world.changes_nothing(known(named))):
+    if _registers(named) or (isinstance(node, s.Call) and world.changes_nothing(known(named))):
         return world.UNCHANGED
     return expressions.evaluate(scope, node)
+
+
+def _registers(value: Any) -> bool:
+    """Return whether a value from elsewhere is a decorator that registers what it decorates, and so returns it."""
+    return isinstance(value, Unknown) and value.what.rpartition(".")[2].startswith("register")
 
 
 def _import(scope: Scope, stmt: s.Import) -> Outcome:

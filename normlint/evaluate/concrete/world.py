@@ -129,11 +129,6 @@ def changes_nothing(value: Any) -> bool:
     return isinstance(value, Native) and (value.path in _UNCHANGING or is_same(value.path))
 
 
-def registers(value: Any) -> bool:
-    """Return whether a value from elsewhere is a decorator that registers what it decorates, and so returns it."""
-    return isinstance(value, Unknown) and value.what.rpartition(".")[2].startswith("register")
-
-
 def is_module(path: str) -> bool:
     """Return whether a path names a module of the table."""
     return path in _SPACES

@@ -306,6 +306,7 @@ class Owner:
     in_place: bool = False  # its name or a parameter says that the input is changed
     detaches: bool = False  # its docstring says that no gradient is to flow
     keeps: bool = False  # it stores something computed from the input as an attribute, to undo the norm, say
+    loses: bool = False  # its forward returns nothing, and leaves nothing behind
     passes: bool = False  # it returns its input times parameters, and not what was normalised
     brought_back: bool = False  # a layer's result for the normed input is multiplied by the deviation again
     undone: bool = False  # it stores or returns mean and deviation, with which the norm is undone

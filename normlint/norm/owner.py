@@ -62,6 +62,7 @@ def owner_of(
         alone=alone,
         in_place=_is_in_place(entry),
         detaches=_says_it_detaches(entry),
+        loses=module and _loses_its_result(entry),
     )
 
 
@@ -125,6 +126,28 @@ def _is_in_place(entry: Entry) -> bool:
     params = entry.function.node.params if entry.function else ()
     plain = entry.qualname.endswith("_") and not entry.qualname.endswith("__")
     return plain or any("inplace" in p.name.replace("_", "") for p in params)
+
+
+def _loses_its_result(entry: Entry) -> bool:
+    """Return whether it is a forward that only gives names to values, and returns none of them."""
+    body = entry.function.node.body if entry.function and entry.qualname.endswith(".forward") else None
+    if not isinstance(body, tuple):
+        return False
+    named = (s.Name, s.Sequence, s.Literal)  # the targets of assignments, and docstrings
+    return not any(map(_writes, walk(body))) and all(
+        (isinstance(stmt, s.Assign) and all(isinstance(target, named) for target in stmt.targets))
+        or (isinstance(stmt, s.Evaluate) and isinstance(stmt.value, s.Literal))
+        or (isinstance(stmt, s.Return) and stmt.value is None)
+        for stmt in body
+    )
+
+
+def _writes(node: s.Node) -> bool:
+    """Return whether a call may write into a tensor, as `x.mul_(y)` and `torch.mul(x, y, out=z)` do."""
+    if not isinstance(node, s.Call):
+        return False
+    name = node.func.name if isinstance(node.func, s.Attribute) else getattr(node.func, "id", "")
+    return name.endswith("_") or any(argument.name in ("out", "inplace") for argument in node.args)
 
 
 def _vectors(params: Iterable[Param], *, also_of_several: bool) -> tuple[Param, ...]:

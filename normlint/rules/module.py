@@ -273,6 +273,40 @@ def _filled_elsewhere(norm: Norm, param: Param) -> bool:
     return not param.name or norm.owner.reinitialised or param.name in norm.owner.filled
 
 
+@rule("NRM508", name="result-not-returned")
+def result_not_returned(norm: Norm) -> Iterator[Problem]:
+    """Computes its result and doesn't return it.
+
+    The layer gives None, and the first operation on that fails, perhaps not before somebody asks for this norm.
+
+    ```py
+    import torch
+    from torch import nn
+
+    class ConvLayerNorm(nn.LayerNorm):
+        def forward(self, x):
+            x = x.transpose(1, 2)
+            x = super().forward(x)  # error: [result-not-returned]
+            x = x.transpose(1, 2)
+    ```
+
+    ```py
+    import torch
+    from torch import nn
+
+    class ConvLayerNorm(nn.LayerNorm):
+        def forward(self, x):
+            x = x.transpose(1, 2)
+            x = super().forward(x)
+            return x.transpose(1, 2)
+    ```
+
+    A forward that writes into a tensor or an attribute, or calls something for its effect, is not reported.
+    """
+    if norm.owner.loses and norm.meant:
+        yield Problem(norm.span, "what it computes is never returned: a call gives None")
+
+
 @rule("NRM507", name="pinned-gain", default=False, severity=WARNING)
 def pinned_gain(norm: Norm) -> Iterator[Problem]:
     """Makes its gain in half precision, or on a device that nobody chose.

@@ -1,7 +1,8 @@
 """Define `dataclass` and `replace` like the standard library's, but with frozen instances that are fast to create.
 
 Creating a frozen instance of five fields takes three times as long with the standard library (1.4 instead of 0.4 µs),
-and the analysis creates many. That none is changed is left to the type checker.
+and the analysis creates many. That none is changed is left to the type checker. Creating a class takes five times as
+long there (1.1 instead of 0.2 ms), as each of its methods is compiled, and a command starts with some 160.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import dataclasses
 from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
+from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 __all__ = ["dataclass", "kept", "replace"]
@@ -46,6 +48,7 @@ else:
         if "__hash__" not in vars(kind) or vars(kind)["__hash__"] is None:
             kind.__hash__ = (lambda self: hash(values(self))) if hashed else None
 
+    @recursive_repr()
     def _shown(self: Any) -> str:
         fields = (f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr)
         return f"{type(self).__qualname__}({', '.join(fields)})"

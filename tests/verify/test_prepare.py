@@ -75,6 +75,15 @@ WHOLE = {
     "a decorator that changes nothing that is computed": (
         "from hub import use_kernel_forward_from_hub\n\n@use_kernel_forward_from_hub('RMSNorm')" + RMS
     ),
+    "an error is logged by the module's own functions": """
+        import logging
+
+        def rms_norm(x, eps=1e-6):
+            if eps < 0:
+                logging.error("eps is %s", eps)
+            logging.debug("eps is %s", eps)
+            return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+        """,
     "a decorator that registers what it decorates": (
         "from mmcv.cnn import NORM_LAYERS\n\n@NORM_LAYERS.register_module('RMS')" + RMS
     ),

@@ -59,7 +59,10 @@ _FALSE: Final = (
     "torch.jit.is_scripting torch.jit.is_tracing torch.compiler.is_compiling torch.compiler.is_dynamo_compiling "
     "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting"
 ).split()
-_NO_OPS: Final = "warnings.warn warnings.simplefilter warnings.filterwarnings logging.warning logging.info".split()
+_NO_OPS: Final = (
+    *"warnings.warn warnings.simplefilter warnings.filterwarnings".split(),
+    *(f"logging.{level}" for level in "debug info warning error critical exception log".split()),
+)
 _LOGGERS: Final = ("get_logger", "getLogger", "init_logger")
 # Decorators of other packages that don't change what is computed.
 _UNCHANGING_ELSEWHERE: Final = frozenset(

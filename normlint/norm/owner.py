@@ -143,9 +143,9 @@ def _loses_its_result(entry: Entry) -> bool:
 
 
 def _writes(node: s.Node) -> bool:
-    """Return whether a call may write into a tensor, as `x.mul_(y)` and `torch.mul(x, y, out=z)` do."""
+    """Return whether it may leave a value elsewhere, as `x.mul_(y)`, `torch.mul(x, y, out=z)` and `yield` do."""
     if not isinstance(node, s.Call):
-        return False
+        return isinstance(node, s.Other)
     name = node.func.name if isinstance(node.func, s.Attribute) else getattr(node.func, "id", "")
     return name.endswith("_") or any(argument.name in ("out", "inplace") for argument in node.args)
 

@@ -14,7 +14,7 @@ from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import product_at
 from normlint.fixes.powers import in_place_of, power_of, renamed, squared_base, turned
 from normlint.fixes.spelling import PRODUCT, called, expression, instead, number, shown, stripped, tight
-from normlint.fixes.tree import Tree
+from normlint.fixes.tree import Tree, spelled
 from normlint.fixes.trial import Trial
 from normlint.norm.norm import HALF, Computation, Count, Norm
 from normlint.text.finding import Applicability, Fix, Span
@@ -117,7 +117,8 @@ def _divided(start: cst.BaseExpression, document: Document, tree: Tree) -> Itera
     call, name = Reduction.of(document, start), called(start)
     length = last_of(document, call.input if call is not None else None)
     mean = name.replace("sum", "mean")
-    if mean != name and mean in _STATISTICS and isinstance(start, cst.Call):
+    own = isinstance(start, cst.Call) and isinstance(start.func, cst.Name) and spelled(tree, f"torch.{name}") != name
+    if mean != name and mean in _STATISTICS and isinstance(start, cst.Call) and not own:  # Python's `sum` is none
         yield "Take the mean instead of the sum", {start.func: renamed(tree, start, mean).func}
     elif name in _SAID and length is not None:
         scale = raised(length, HALF if name == "normalize" else -HALF)

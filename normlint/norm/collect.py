@@ -17,7 +17,7 @@ from normlint.norm.blocks import OTHERS, STORING, reinitialises
 from normlint.norm.entries import entries
 from normlint.norm.evidence import is_feature_norm, lies_elsewhere
 from normlint.norm.norm import Computation, Eps, Gain, Norm, Owner
-from normlint.norm.owner import can_be_undone, constructors, keeps_data, owner_of, undoes
+from normlint.norm.owner import can_be_undone, constructors, keeps_data, loses_its_result, owner_of, undoes
 from normlint.norm.placing import placing
 from normlint.norm.recognise import computation, deep_steps, entangled, without_shift
 from normlint.norm.spine import sentence, spine
@@ -318,7 +318,8 @@ def _owner(module: Module, entry: Entry, name: str, maker: str, attrs: dict[str,
     groups = owner.unused_groups
     if groups is not None and read_elsewhere(module, module.source(groups).rpartition(".")[2]):
         groups = None
-    return replace(owner, unused_params=unused, handed_params=handed, unused_groups=groups)
+    loses = owner.module and loses_its_result(entry, module)
+    return replace(owner, unused_params=unused, handed_params=handed, unused_groups=groups, loses=loses)
 
 
 def read_elsewhere(module: Module, name: str) -> bool:

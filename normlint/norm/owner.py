@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.entry import Entry
-from normlint.evaluate.module import Refilled
+from normlint.evaluate.module import Module, Refilled
 from normlint.evaluate.monomial import Apply, Centred, Mono, Param, Scalar, Stat, stats_of
 from normlint.evaluate.objects import ClassRef, Instance
+from normlint.evaluate.ops.table import has_method
 from normlint.evaluate.torch_norms import base_of, is_known
 from normlint.evaluate.value import Defined, Opaque, Product, Value
 from normlint.evaluate.walk import walk
@@ -62,7 +63,6 @@ def owner_of(
         alone=alone,
         in_place=_is_in_place(entry),
         detaches=_says_it_detaches(entry),
-        loses=module and _loses_its_result(entry),
     )
 
 
@@ -128,26 +128,40 @@ def _is_in_place(entry: Entry) -> bool:
     return plain or any("inplace" in p.name.replace("_", "") for p in params)
 
 
-def _loses_its_result(entry: Entry) -> bool:
-    """Return whether it is a forward that only gives names to values, and returns none of them."""
-    body = entry.function.node.body if entry.function and entry.qualname.endswith(".forward") else None
-    if not isinstance(body, tuple):
+def loses_its_result(entry: Entry, module: Module) -> bool:
+    """Return whether it is a forward that only gives local names to values, and returns none of them."""
+    node = entry.function.node if entry.function and entry.qualname.endswith(".forward") else None
+    if not isinstance(node, s.Function) or node.decorators:
         return False
-    named = (s.Name, s.Sequence, s.Literal)  # the targets of assignments, and docstrings
-    return not any(map(_writes, walk(body))) and all(
-        (isinstance(stmt, s.Assign) and all(isinstance(target, named) for target in stmt.targets))
-        or (isinstance(stmt, s.Evaluate) and isinstance(stmt.value, s.Literal))
-        or (isinstance(stmt, s.Return) and stmt.value is None)
-        for stmt in body
+    targets = (target for stmt in node.body if isinstance(stmt, s.Assign) for target in stmt.targets)
+    return (
+        all(
+            isinstance(stmt, s.Assign)
+            or (isinstance(stmt, s.Evaluate) and isinstance(stmt.value, s.Literal))  # a docstring
+            or (isinstance(stmt, s.Return) and stmt.value is None)
+            for stmt in node.body
+        )
+        and all(isinstance(part, s.Name | s.Sequence) for target in targets for part in walk(target))
+        and all(_only_gives_a_value(part, module.imports) for part in walk(node.body))
     )
 
 
-def _writes(node: s.Node) -> bool:
-    """Return whether it may leave a value elsewhere, as `x.mul_(y)`, `torch.mul(x, y, out=z)` and `yield` do."""
+def _only_gives_a_value(node: s.Node, imports: Mapping[str, str]) -> bool:
+    """Return whether it is known to leave nothing behind: of calls, only torch's and einops', and none in place."""
     if not isinstance(node, s.Call):
-        return isinstance(node, s.Other)
-    name = node.func.name if isinstance(node.func, s.Attribute) else getattr(node.func, "id", "")
-    return name.endswith("_") or any(argument.name in ("out", "inplace") for argument in node.args)
+        return not isinstance(node, s.Other)  # a `yield`, say
+    if isinstance(node.func, s.Name):
+        return node.func.id == "super"
+    if not isinstance(node.func, s.Attribute) or node.func.name.endswith("_"):
+        return False
+    if any(argument.name in ("out", "inplace") for argument in node.args):
+        return False
+    base, root = node.func.base, node.func.base
+    while isinstance(root, s.Attribute):
+        root = root.base
+    of_super = isinstance(base, s.Call) and isinstance(base.func, s.Name) and base.func.id == "super"
+    package = imports.get(root.id, "").partition(".")[0] if isinstance(root, s.Name) else ""
+    return of_super or package in ("torch", "einops") or (not package and has_method(node.func.name))
 
 
 def _vectors(params: Iterable[Param], *, also_of_several: bool) -> tuple[Param, ...]:

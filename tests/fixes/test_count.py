@@ -17,6 +17,11 @@ STAYS = [
         ),
     ),
     Case(
+        "Python's own sum",
+        "NRM104",
+        module("ms = sum(t * t for t in h.unbind(-1)).unsqueeze(-1)", Y),
+    ),
+    Case(
         "the features are spread over ranks",
         "NRM104",
         module("ms = h.pow(2).sum(-1, keepdim=True)", "torch.distributed.all_reduce(ms)", Y),

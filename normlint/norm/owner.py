@@ -133,7 +133,11 @@ def loses_its_result(entry: Entry, module: Module) -> bool:
     node = entry.function.node if entry.function and entry.qualname.endswith(".forward") else None
     if not isinstance(node, s.Function) or node.decorators:
         return False
-    targets = (target for stmt in node.body if isinstance(stmt, s.Assign) for target in stmt.targets)
+    given = [(stmt.value, part) for stmt in node.body if isinstance(stmt, s.Assign) for part in walk(stmt.targets)]
+    made = (
+        part.id for value, part in given if isinstance(part, s.Name) and not isinstance(value, s.Attribute | s.Name)
+    )
+    local = {*made, *(p.name for p in node.params[1:2])}  # what is computed here, and the input
     return (
         all(
             isinstance(stmt, s.Assign)
@@ -141,27 +145,24 @@ def loses_its_result(entry: Entry, module: Module) -> bool:
             or (isinstance(stmt, s.Return) and stmt.value is None)
             for stmt in node.body
         )
-        and all(isinstance(part, s.Name | s.Sequence) for target in targets for part in walk(target))
-        and all(_only_gives_a_value(part, module.imports) for part in walk(node.body))
+        and all(isinstance(part, s.Name | s.Sequence) for _, part in given)
+        and all(_only_gives_a_value(part, local, module.imports) for part in walk(node.body))
     )
 
 
-def _only_gives_a_value(node: s.Node, imports: Mapping[str, str]) -> bool:
-    """Return whether it is known to leave nothing behind: of calls, only torch's and einops', and none in place."""
+def _only_gives_a_value(node: s.Node, local: AbstractSet[str], imports: Mapping[str, str]) -> bool:
+    """Return whether it leaves nothing behind: a call of torch or einops, or a tensor's method on a local name."""
     if not isinstance(node, s.Call):
         return not isinstance(node, s.Other)  # a `yield`, say
-    if isinstance(node.func, s.Name):
-        return node.func.id == "super"
-    if not isinstance(node.func, s.Attribute) or node.func.name.endswith("_"):
+    func = root = node.func
+    while isinstance(root, s.Attribute | s.Call):
+        root = root.base if isinstance(root, s.Attribute) else root.func
+    if not isinstance(root, s.Name) or any(argument.name in ("out", "inplace") for argument in node.args):
         return False
-    if any(argument.name in ("out", "inplace") for argument in node.args):
-        return False
-    base, root = node.func.base, node.func.base
-    while isinstance(root, s.Attribute):
-        root = root.base
-    of_super = isinstance(base, s.Call) and isinstance(base.func, s.Name) and base.func.id == "super"
-    package = imports.get(root.id, "").partition(".")[0] if isinstance(root, s.Name) else ""
-    return of_super or package in ("torch", "einops") or (not package and has_method(node.func.name))
+    if not isinstance(func, s.Attribute) or func.name.endswith("_"):
+        return root is func and root.id == "super"
+    package = imports.get(root.id, "").partition(".")[0]
+    return root.id == "super" or package in ("torch", "einops") or (root.id in local and has_method(func.name))
 
 
 def _vectors(params: Iterable[Param], *, also_of_several: bool) -> tuple[Param, ...]:

@@ -301,7 +301,8 @@ def result_not_returned(norm: Norm) -> Iterator[Problem]:
             return x.transpose(1, 2)
     ```
 
-    A forward that writes into a tensor or an attribute, or calls something for its effect, is not reported.
+    A forward that writes into a tensor or an attribute is not reported, nor one that calls anything but torch, einops
+    and the methods of its tensors.
     """
     if norm.owner.loses and norm.meant:
         yield Problem(norm.span, "what it computes is never returned: a call gives None")

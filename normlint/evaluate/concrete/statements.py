@@ -336,9 +336,11 @@ def _class(scope: Scope, stmt: s.Class) -> Outcome:
 def _decorator(scope: Scope, node: s.Expr) -> Any:
     """Return the value of a decorator, without the options of one that doesn't change what is computed."""
     named = expressions.evaluate(scope, node.func if isinstance(node, s.Call) else node)
-    if _registers(named) or (isinstance(node, s.Call) and world.changes_nothing(known(named))):
+    if _registers(named):
         return world.UNCHANGED
-    return expressions.evaluate(scope, node)
+    if not isinstance(node, s.Call):
+        return named
+    return world.UNCHANGED if world.changes_nothing(known(named)) else expressions.evaluate(scope, node)
 
 
 def _registers(value: Any) -> bool:

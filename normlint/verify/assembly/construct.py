@@ -139,8 +139,10 @@ def _required(p: inspect.Parameter, known: _Known, *, first: bool) -> list[Given
     if found := _by_name(name, kind, known.axes):
         return found
     if p.name in known.uses:
-        count = known.uses[p.name] == "count" and known.axes not in (None, (-1,))
-        return _BY_USE["features" if count else known.uses[p.name]]
+        role = known.uses[p.name]
+        if role == "count" and known.axes not in (None, (-1,)):
+            role = "features"  # of an axis that is reduced
+        return _BY_USE[role]
     if kind.startswith("bool"):
         return [_constant(True), _constant(False)]
     if kind.startswith("float"):

@@ -102,7 +102,8 @@ def _is_leading_length(node: ast.AST, child: ast.AST) -> bool:
     if _makes_layer(node):
         return False
     lengths = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple | ast.List) else []
-    return child in lengths[:-1] and isinstance(lengths[-1], ast.Name) and ast.dump(lengths[-1]) != ast.dump(child)
+    last = lengths[-1] if child in lengths[:-1] else None
+    return isinstance(last, ast.Name) and isinstance(child, ast.Name) and last.id != child.id
 
 
 def _goes_to_base(node: ast.AST, child: ast.AST) -> bool:

@@ -9,7 +9,7 @@ A line is a name and its overloads in the order in which torch tries them:
 
 A letter is a type that the parameter takes: T tensor, t tensors, i int, I ints, f float, b bool, d dtype, s str,
 n None, o another; without a type it takes all. `name=other` says that both take the same, and a line that begins with
-`*` lists public names that are no functions.
+`*` lists public names that are no functions, but `*shared` those of aten whose result may be the memory of an argument.
 """
 
 # ruff: noqa: SLF001  (torch tells its schemas under private names only)
@@ -237,6 +237,15 @@ def aten_rows(known: dict[str, str]) -> Iterator[tuple[str, str]]:
                 yield f"aten.{name}", text
 
 
+def shared() -> str:
+    """Operations of aten whose schema says that the result may be the memory of an argument."""
+    import torch
+
+    schemas = (s for s in torch._C._jit_get_all_schemas() if s.name.startswith("aten::"))
+    alike = {s.name[6:] for s in schemas if any(r.alias_info and not r.alias_info.is_write for r in s.returns)}
+    return " " + " ".join(sorted(name for name in alike if not name.startswith("_")))
+
+
 def shortened(found: dict[str, str]) -> Iterator[str]:
     """Each row; what takes the same as an earlier one only names it."""
     first: dict[str, str] = {}
@@ -253,7 +262,7 @@ def table() -> str:
     import torch
 
     found = dict(rows())
-    found |= dict(aten_rows(found))
+    found |= {**dict(aten_rows(found)), "*shared": shared()}
     version = torch.__version__.partition("+")[0]
     return "\n".join((f"# torch {version}", *shortened(found), ""))
 

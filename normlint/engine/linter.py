@@ -82,7 +82,15 @@ def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
     except (RecursionError, MemoryError):
         return Failure(path, None, "nested too deeply to be analysed", internal=True)
     except Exception as error:  # noqa: BLE001 - the one place: a bug in normlint must not stop the other files
-        return Failure(path, None, f"internal error: {type(error).__name__}: {error}", internal=True)
+        return Failure(path, None, f"internal error: {type(error).__name__}{_said(error)}", internal=True)
+
+
+def _said(error: Exception) -> str:
+    """Return the error's message after a colon, "" where printing its arguments fails in turn."""
+    try:
+        return f": {error}"
+    except Exception:  # noqa: BLE001 - as above
+        return ""
 
 
 def views_of(source: Source, demand: Demand) -> list[View]:

@@ -465,25 +465,33 @@ def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
     if square is None or mean is None:
         return None
     base, squared = mean.inner, _single_stat(right.mono, TWO) is not None
-    if square.inner not in ((raised(base, TWO, ()), base) if squared else (raised(base, TWO, ()),)):
+    if square.inner != raised(base, TWO, ()) and not (squared and square.inner == base):
         return None
     whole = squared and square.inner != base
+    if whole and any(isinstance(f.atom, Centred) for f in base.factors):
+        return replace(left, span=span)  # the mean of a centred tensor is 0
     inner = Mono(1.0, (Factor(Centred(base, mean, span), TWO if whole else ONCE, span=span),))
     keepdim = square.keepdim and mean.keepdim
     spelled = VARIANCE_AS_DIFFERENCE if whole else square.spelled
-    stat = replace(square, inner=inner, reduce="mean", spelled=spelled, keepdim=keepdim, span=span)
-    wrapped = _wrapped(left, stat, span)
-    return replace(wrapped, mono=Mono(1.0, (Factor(stat, ONCE, _steps_of(left.mono, square), span),)))
+    counts = _counts_of_sum(left.mono, right.mono, square, mean) if whole else None
+    stat = replace(square, inner=inner, spelled=spelled, keepdim=keepdim, span=span)
+    stat = replace(stat, reduce="mean" if counts is None else "sum")
+    steps = next(f.steps for f in left.mono.factors if f.atom is square)
+    return replace(_wrapped(left, stat, span), mono=Mono(1.0, (Factor(stat, ONCE, steps, span), *(counts or ()))))
+
+
+def _counts_of_sum(left: Mono, right: Mono, square: Stat, mean: Stat) -> tuple[Factor, ...] | None:
+    """Return the counts c of Σx²·c − (Σx)²·c/d, which is c times the sum of (x − E[x])²; None where it is the mean."""
+    one, two = (Mono(1.0, tuple(f for f in m.factors if not isinstance(f.atom, Stat))) for m in (left, right))
+    apart = [f.power for f in two.times(Mono(1.0, tuple(replace(f, power=-f.power) for f in one.factors))).factors]
+    alike = apart == [-1 if mean.reduce == "sum" else 1] and left.coef == right.coef == 1
+    return one.factors if alike and square.reduce == "sum" and [f.power for f in one.factors] != [-1] else None
 
 
 def _without_sign(mono: Mono) -> Mono:
     """Return the product s for |s|, and any other product unchanged."""
     atom = mono.factors[0].atom if len(mono.factors) == 1 and mono.factors[0].power == 1 else None
     return atom.inner if isinstance(atom, Abs) else mono
-
-
-def _steps_of(mono: Mono, stat: Stat) -> tuple[Step, ...]:
-    return next(f.steps for f in mono.factors if f.atom is stat)
 
 
 def _single_stat(mono: Mono, power: Fraction) -> Stat | None:

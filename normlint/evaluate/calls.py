@@ -10,6 +10,7 @@ from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.expressions import binary
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef, Instance, Partial
 from normlint.evaluate.ops import OPS, measured, shaping, worlds
+from normlint.evaluate.ops.signatures import may_share
 from normlint.evaluate.ops.table import Arguments, Given, bind, has_method, key_of, method_key, op_name, row
 from normlint.evaluate.shape_notes import learn_shapes
 from normlint.evaluate.statements import Outcome, Returned, mutated, rebind
@@ -29,6 +30,7 @@ from normlint.evaluate.value import (
     scalar,
 )
 from normlint.text.finding import Span
+from normlint.text.frozen import replace
 
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
@@ -149,7 +151,14 @@ def _without_row(m: Machine, name: str, key: str | None, args: Arguments, span: 
     if key is None:
         return value
     bound = bind(name, key, span, args)
-    return measured.of_call(m.ctx, bound, shaping.outside(m.ctx, bound, value))
+    return _apart(measured.of_call(m.ctx, bound, shaping.outside(m.ctx, bound, value)), name)
+
+
+def _apart(value: Value, name: str) -> Value:
+    """Return the result of torch's function of this name, with memory of its own unless it may share its tensor's."""
+    if isinstance(value, Product) and value.alias and not may_share(name):
+        return replace(value, alias="")
+    return value
 
 
 def _operator(m: Machine, receiver: Product, operator: tuple[str, bool], args: Arguments, span: Span) -> Value:
@@ -166,6 +175,7 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
     for given in args.values:
         m.flow(given.value, given.span)
     m.ctx.ran.add(span)
+    called = key.rpartition(".")[2] if "." in key else name
     bound = bind(row(name), key, span, args)
     if bound.unexpected:
         bound = bind(row(name), key, span, spelling.corrected(m, key, bound, args, span))
@@ -179,7 +189,7 @@ def _operate(m: Machine, name: str, key: str, args: Arguments, span: Span) -> Va
         unread = algebra.opaque(bound.name, (), span, pure=False, data=data)
         value = algebra.apply(bound.name, products, span) if products else unread
     shaped = shaping.shaped(m.ctx, bound, value.at(span) if isinstance(value, Product) else value)
-    return measured.of_call(m.ctx, bound, shaped)
+    return _apart(measured.of_call(m.ctx, bound, shaped), called)
 
 
 def _unknown(m: Machine, name: str, args: Arguments, span: Span) -> Value:

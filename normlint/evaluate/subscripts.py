@@ -10,7 +10,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.containers import key_of
 from normlint.evaluate.dims import is_symbol
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Mono, Param, Size
+from normlint.evaluate.monomial import Apply, Mono, Param, Size
 from normlint.evaluate.objects import Env
 from normlint.evaluate.ops import measured, shapes, shaping
 from normlint.evaluate.ops.reductions import axes_of
@@ -118,7 +118,8 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     if not base.tensor and sole is not None:
         return scalar(f"{describe(base)}[{m.module.source(node.span)[-12:]}]")
     plain = all(is_full(i) for i in index)
-    dims = shaping.indexed(m.ctx, m.ctx.dims(base), [_axis_effect(i) for i in index])
+    effects = [_axis_effect(i) for i in index]
+    dims = shaping.indexed(m.ctx, m.ctx.dims(base), effects)
     dims = dims or m.ctx.shapes.free(unread=True)
     if plain and any(isinstance(i, Constant) and i.value is None for i in index):
         at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
@@ -135,9 +136,9 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
         return part
     places = node.index if len(node.index) == len(index) else node.index * len(index)
     key = tuple(_index_key(m, env, i, e) for i, e in zip(index, places, strict=True))
-    found = replace(
-        algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=base.alias, shape=dims
-    )
+    copied = "?" in effects or any(isinstance(i, Product) and isinstance(i.atom, Apply) for i in index)
+    alias = "" if copied else base.alias  # a tensor of indices copies
+    found = replace(algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=alias, shape=dims)
     return measured.note(m.ctx, "index", {"input": base, "index": _index_values(m, env, index)}, found)
 
 

@@ -28,6 +28,14 @@ _MOST: Final = 4_000_000  # pairs of tokens to compare; with more, the differenc
 _TOKEN: Final = re.compile(r"\w+|\s|.", re.DOTALL)
 
 
+def _positions(wrapper: MetadataWrapper) -> Mapping[cst.CSTNode, CodeRange]:
+    """Return the place of each node; RecursionError where the tree is too deep, of which libcst makes a KeyError."""
+    try:
+        return wrapper.resolve(PositionProvider)
+    except KeyError:
+        raise RecursionError from None
+
+
 class Block:
     """A parsed top-level statement (or several on one line)."""
 
@@ -36,7 +44,7 @@ class Block:
         took(2 * len(text))
         self.module = cst.parse_module(text)
         self._wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-        self._places: Mapping[cst.CSTNode, CodeRange] = self._wrapper.resolve(PositionProvider)
+        self._places = _positions(self._wrapper)
         self._lines = (*line_starts(text), len(text))
         self.nodes: list[cst.CSTNode] = []  # parents first
         self.parents: dict[cst.CSTNode, cst.CSTNode | None] = {}

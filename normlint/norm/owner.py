@@ -138,6 +138,11 @@ def loses_its_result(entry: Entry, module: Module) -> bool:
         part.id for value, part in given if isinstance(part, s.Name) and not isinstance(value, s.Attribute | s.Name)
     )
     local = {*made, *(p.name for p in node.params[1:2])}  # what is computed here, and the input
+    above = list(entry.cls.lineage())[1:] if entry.cls else []
+    if any("forward" in c.members for c in above) and any(
+        isinstance(n, s.Name) and n.id == "super" for n in walk(node)
+    ):
+        return False  # a forward of the text, which may keep what it computes
     return (
         all(
             isinstance(stmt, s.Assign)
@@ -157,7 +162,7 @@ def _only_gives_a_value(node: s.Node, local: AbstractSet[str], imports: Mapping[
     func = root = node.func
     while isinstance(root, s.Attribute | s.Call):
         root = root.base if isinstance(root, s.Attribute) else root.func
-    if not isinstance(root, s.Name) or any(argument.name in ("out", "inplace") for argument in node.args):
+    if not isinstance(root, s.Name) or any(a.name in ("out", "inplace") or a.star == "**" for a in node.args):
         return False
     if not isinstance(func, s.Attribute) or func.name.endswith("_"):
         return root is func and root.id == "super"
@@ -321,9 +326,7 @@ def _reads(node: s.Stmt | s.Expr, *, handed: bool = False) -> Iterator[str]:
             unread.update(id(each) for target in part.targets for each in _targets(target))
         elif isinstance(part, s.Call) and (handed or _reads_no_values(part.func)):
             unread.update(id(arg.value) for arg in part.args)
-        elif (
-            isinstance(part, s.Call) and isinstance(part.func, s.Name) and _reads_any_attribute(part.func.id, part.args)
-        ):
+        elif isinstance(part, s.Call) and _reads_any_attribute(part.func, part.args):
             yield _ALL
         elif isinstance(part, s.Compare) and any(op.startswith("is") for op, _ in part.rights):  # is it None?
             unread.add(id(part.left))
@@ -335,6 +338,7 @@ def _reads(node: s.Stmt | s.Expr, *, handed: bool = False) -> Iterator[str]:
             yield part.value
 
 
+_OF_ANY: Final = "vars getattr hasattr setattr super isinstance issubclass type id repr str print".split()
 _ABOUT: Final = re.compile(r"to|[a-z]+_(?:as|like)")  # torch takes dtype, device or shape of a tensor
 
 
@@ -345,11 +349,18 @@ def _reads_no_values(function: s.Expr) -> bool:
     return isinstance(function, s.Name) and function.id == "hasattr"
 
 
-def _reads_any_attribute(function: str, args: tuple[s.Argument, ...]) -> bool:
-    """Return whether a call is `vars(self)`, or `getattr(self, name)` with a computed name."""
-    own = any(isinstance(arg.value, s.Name) and arg.value.id == "self" for arg in args[:1])
-    written = any(isinstance(arg.value, s.Literal) for arg in args[1:2])
-    return own and (function == "vars" or (function == "getattr" and not written))
+def _reads_any_attribute(function: s.Expr, args: tuple[s.Argument, ...]) -> bool:
+    """Return whether a call may read any attribute of `self`, by a computed name or because it is handed `self`."""
+    given = any(isinstance(arg.value, s.Name) and arg.value.id == "self" for arg in args)
+    if isinstance(function, s.Attribute) and isinstance(function.base, s.Name) and function.base.id == "self":
+        return given or (function.name in ("get_parameter", "get_buffer") and not _is_written(args[:1]))
+    if not isinstance(function, s.Name) or function.id not in _OF_ANY:
+        return given
+    return given and (function.id == "vars" or (function.id == "getattr" and not _is_written(args[1:2])))
+
+
+def _is_written(args: tuple[s.Argument, ...]) -> bool:
+    return any(isinstance(arg.value, s.Literal) for arg in args)
 
 
 def _targets(target: s.Expr) -> Iterator[s.Expr]:

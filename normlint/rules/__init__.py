@@ -97,9 +97,13 @@ def analysed(module: Module, offer: Offer | None = None, *, whole: bool = False)
     for norm in found:
         within.setdefault(_key(norm), {})[norm.owner.span] = None
     factors = {norm.qualname for norm in found if norm.factor}
+    own: dict[tuple[str, Span, Span], Norm] = {}
+    for norm in found:  # of a function that others call, what it returns itself is told best
+        key = _key(norm)
+        own[key] = own[key] if key in own and own[key].main.returned and not norm.main.returned else norm
     listed = {
         key: replace(norm, helper=key not in heads, within=tuple(within[key]), factor=key[0] in factors)
-        for norm, key in zip(found, map(_key, found), strict=True)
+        for key, norm in own.items()
     }
     numbers = {key: number for number, key in enumerate(listed)}
     findings: dict[FindingKey, Finding] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Abs, Apply, Input, Offset, Step, leaves
+from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Abs, Apply, Centred, Input, Offset, Step, leaves
 from normlint.norm.conventions import COMPLEX, intent, stays_wide
 from normlint.norm.evidence import differs_by_choice
 from normlint.norm.norm import Computation, Norm
@@ -149,13 +149,21 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
     +    var = h.var(-1, unbiased=False, keepdim=True)
     ```
 
+    Nothing is said of doubles, and of what another value was subtracted from before.
+
     Fix safety: safe: the same variance, without the cancellation.
     """
     for c in norm.judged:
-        if c.statistic.spelled == VARIANCE_AS_DIFFERENCE:
+        if c.statistic.spelled == VARIANCE_AS_DIFFERENCE and c.statistic.square is not DType.FP64 and not _shifted(c):
             repair = partial(centring.centre_first, norm, c.statistic)
             message = "E[x²] − E[x]² cancels where the mean is large: the variance is wrong, or below 0"
             yield Problem(c.statistic.span, message, repair)
+
+
+def _shifted(c: Computation) -> bool:
+    """Return whether something else than the mean was subtracted before, so that the mean is small."""
+    centred = (f.atom for f in c.statistic.inner.factors if isinstance(f.atom, Centred))
+    return any(isinstance(f.atom, Apply) and f.atom.name == "-" for one in centred for f in one.base.factors)
 
 
 @rule("NRM206", name="half-precision-norm", default=False, fix=Applicability.SAFE, about=("dtype",), dtypes=FP16)

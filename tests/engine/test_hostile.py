@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from normlint.engine.fix import Fixed, FixRequest, fix_file
-from normlint.engine.linter import MOST_NORMS, check_bytes
-from normlint.engine.report import Report, Unread
+from normlint.engine.linter import MOST_NORMS, attempt, check_bytes
+from normlint.engine.report import Failure, Report, Unread
 from normlint.engine.selection import Demand, Selection
 from normlint.engine.stored import restored, stored
 from normlint.evaluate.context import MAX_SPENT, MAX_STEPS
@@ -56,6 +56,7 @@ def test_a_hostile_text_ends_in_order(one: Hostile, modules: list[Module]) -> No
     assert len(modules) < 300  # each fix is read again once, in its own block
 
 
+NORMED = "import torch\n\nclass RMSNorm(torch.nn.Module):\n    def forward(self, x):\n"
 LARGE = {
     "terms": "x = " + "x + " * 400 + "x",
     "calls on calls": "x = x" + ".abs()" * 200,
@@ -71,6 +72,26 @@ def test_a_function_that_is_too_large_is_reported(line: str) -> None:
     assert report.unread == (Unread("a.py", Place(None, 6, 5), "large"),)
     assert report.errors == ()
     assert "a.py:6:5: too large to be read: large\n" in norms_text(report, Display())
+
+
+def test_a_mistake_beside_five_hundred_branches_is_reported_and_not_fixed() -> None:
+    branches = "".join(f"        elif x.ndim == {n}:\n            x = x * 1\n" for n in range(500))
+    text = f"{NORMED}        if x.ndim < 0:\n            pass\n{branches}"
+    text += "        return x * torch.rsqrt(x.pow(2).mean() + 1e-6)\n"
+    report = check_bytes("norm.py", text.encode(), Demand())
+    assert (report.errors, {one.code for one in report.findings}) == ((), {"NRM101", "NRM201"})
+    assert all(one.fix is None for one in report.findings)
+
+
+def test_what_an_error_holds_need_not_be_printable() -> None:
+    class Held:
+        def __repr__(self) -> str:
+            raise RecursionError
+
+    def fails() -> Failure:
+        raise KeyError(Held())
+
+    assert attempt("norm.py", fails) == Failure("norm.py", None, "internal error: KeyError", internal=True)
 
 
 def test_a_class_of_very_many_bases_is_reported() -> None:

@@ -22,7 +22,7 @@ from tests.grid.defects import DEFECTS
 pytest.importorskip("torch", reason="what is fixed is run")
 
 NAMES = tuple(f"{defect.code} {defect.phrase}" for defect in DEFECTS)
-EACH = 3
+EACH = 2
 WORN = [look for look in LOOKS if "block" not in look and look != "an indent of two"]
 
 

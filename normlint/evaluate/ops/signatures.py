@@ -54,6 +54,12 @@ torch.FloatTensor(*data,device=None)
 _SAME: Final = {"numpy.nanmean": "numpy.mean", "numpy.nansum": "numpy.sum", "numpy.var": "numpy.std"}
 
 
+# What may return its tensor although no schema of torch says so: `to` by other names, and an einops view.
+_CASTS: Final = frozenset(
+    "float double half bfloat16 type type_as identity rearrange atleast_1d atleast_2d atleast_3d".split()
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Param:
     """A parameter of a torch function. `types` holds the letters of the types it accepts; empty accepts any."""
@@ -149,6 +155,11 @@ def public(space: str) -> frozenset[str]:
     functions = re.findall(rf"^{space}\.(\w+)", text, re.MULTILINE)
     at = text.index(f"\n*{space} ") + len(space) + 2
     return frozenset((*functions, *text[at : text.index("\n", at)].split()))
+
+
+def may_share(name: str) -> bool:
+    """Return whether the result of a function or method of torch may be the memory of its tensor."""
+    return name in public("shared") or name in _CASTS or name.endswith("_") or "dropout" in name
 
 
 def bind(key: str, args: Args[V], letter: Callable[[V], str]) -> Bound[V]:

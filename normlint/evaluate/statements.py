@@ -285,7 +285,8 @@ def _loop_over_parts(m: Machine, env: Env, stmt: s.Loop, one: Value) -> Outcome:
     """Run a loop's body once for all parts of a tensor: added values become sums, appended values lists of parts."""
     assert stmt.target is not None
     bind_target(m, env, stmt.target, one)
-    own = _rebound_names(stmt.body)
+    given = {n.id for n in walk(stmt.target) if isinstance(n, s.Name)}  # anew in each round
+    own = _rebound_names(stmt.body) - given
     before = {name: value for name, value in env.names.items() if name in own and isinstance(value, Product | Tup)}
     sums = {name: value for name, value in before.items() if isinstance(value, Product)}
     marks = {name: functional.so_far(value, stmt.span, name) for name, value in sums.items()}

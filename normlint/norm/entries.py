@@ -71,7 +71,8 @@ def entries_of(machine: Machine, node: s.Function | s.Class, names: Named, where
     value = machine.define(node, machine.globals, "")
     ref = value.ref if isinstance(value, Defined) else None
     if isinstance(ref, FunctionRef) and isinstance(node, s.Function):
-        vector = node.name in names.mapped
+        decorated = any("vmap" in module.source(decorator.span) for decorator in node.decorators)
+        vector = decorated or node.name in names.mapped
         called = names.is_called(node.name) or _recast(machine, node)
         yield Entry(ref.qualname, node.head, ref, called=called and not vector, vector=vector)
     for inner in _inside(module, node):

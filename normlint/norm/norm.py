@@ -53,7 +53,10 @@ class Eps:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A learned factor. `offset`: the 1 of 1 + w; `dtype`: that of the sum; `cast`: the parameter's first cast."""
+    """A learned factor. `offset`: the 1 of 1 + w; `dtype`: that of the sum; `cast`: the parameter's first cast.
+
+    `squared`: it is written as a square, and not multiplied twice.
+    """
 
     param: Param
     offset: float | None
@@ -61,6 +64,7 @@ class Gain:
     span: Span
     dtype: DType = field(default=DType.UNKNOWN, compare=False)
     cast: Step | None = field(default=None, compare=False)
+    squared: bool = field(default=False, compare=False)
 
 
 A_NUMBER: Final = "a number"  # the text of a count that is a literal

@@ -407,7 +407,8 @@ def _sorted(rest: list[Factor], outer: bool) -> tuple[tuple[Gain, ...], list[Fac
 
 def _gain(f: Factor) -> Gain | None:
     if isinstance(f.atom, Param) and not f.atom.is_neutral:
-        return Gain(f.atom, None, f.power, f.span, cast=next((s for s in f.steps if s.op == "cast"), None))
+        cast = next((s for s in f.steps if s.op == "cast"), None)
+        return Gain(f.atom, None, f.power, f.span, cast=cast, squared=any(s.op == "square" for s in f.steps))
     if isinstance(f.atom, Offset | Plus) and len(f.atom.inner.factors) == 1:
         inner = f.atom.inner.factors[0].atom
         if isinstance(inner, Param) and isinstance(f.atom, Offset):

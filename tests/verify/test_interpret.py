@@ -711,6 +711,41 @@ class AddNorm(torch.nn.Module):
         "AddNorm.forward",
         "match",
     ),
+    **{
+        f"features that {way} puts second, of three axes": (
+            NORM.replace("x.float()", f"x.float().{way}")
+            .replace("mean(-1, keepdim=True)", "mean(1, True)")
+            .replace("self.eps))", f"self.eps)).{way}"),
+            "Norm.forward",
+            "match",
+        )
+        for way in ("mT", "transpose(-1, -2)", "transpose(1, 2)")
+    },
+    "a gain that is folded into the layer behind the norm": (
+        NORM.replace(".to(x.dtype) * self.weight", ".to(x.dtype)")
+        + """
+class Block(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.norm, self.proj = Norm(dim), nn.Linear(dim, dim)
+    def forward(self, x):
+        return nn.functional.linear(self.norm(x), self.proj.weight * self.norm.weight)
+""",
+        "Norm.forward",
+        "match",
+    ),
+    "a helper whose callers do more": (
+        """
+import torch
+def normalize(x, dim=-1, eps=1e-4):
+    return x / (torch.linalg.vector_norm(x, dim=dim, keepdim=True) + eps)
+class Labels(torch.nn.Module):
+    def get(self, labels):
+        return self.embedding(normalize(labels))
+""",
+        "normalize",
+        "match",
+    ),
     "a pooled input, which agrees with the norm of one token by chance": (
         """
 import torch

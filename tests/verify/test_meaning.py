@@ -222,6 +222,7 @@ class PairLayerNorm(nn.Module):
         lengths = vectors.norm(dim=(-1, -2), keepdim=True)
         return self.norm(features), vectors / (lengths + self.eps)
 """,
+    "it is squared": norm_class(PLAIN.replace("self.weight", "self.weight ** 2")),
     "learned": norm_class(PLAIN).replace("self.eps = eps", "self.eps = nn.Parameter(torch.tensor(eps))"),
 }
 

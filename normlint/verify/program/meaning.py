@@ -59,7 +59,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         own,
         form(c, norm.kind),
         _eps(norm),
-        gain=_name(_gains(norm)),
+        gain=_name(_gains(norm, text)),
         offset=next((g.offset for g in c.gains if g.offset), 0.0),
         shift=_name(_shifts(norm)),
         lenient=not c.explicit_square or norm.owner.intent == "pixel" or _may_be_widened(norm),  # as no rule judges it
@@ -103,6 +103,8 @@ def open_question(norm: Norm, text: str) -> str:
         return "the value of a flag: its paths compute norms of different kinds"
     if reduces_samples(norm.main) and _gain_is_last(norm.main, norm.main.statistic):
         return "the axes that are meant: whole samples are reduced, and the gain lies along the last axis"
+    if any(g.squared for g in norm.main.gains):
+        return "the factor that its gain stands for: it is squared"
     stat = norm.main.statistic
     viewed = stat.axes != ALL and any(move[0] == "view" for move in stat.layout)
     if viewed and norm.main.apart and norm.owner.intent not in ("layer", "rms"):
@@ -197,7 +199,7 @@ def _rank(c: Computation) -> int | None:
     """Return how many axes the input must have, None where neither the axes nor the gain's shape tell."""
     stat = c.statistic
     if stat.rank is not None or not isinstance(stat.axes, tuple) or len(stat.axes) > 1 or stat.layout:
-        return stat.rank if stat.layout == () else None
+        return stat.rank if stat.layout == () else _rank_of_swaps(stat)
     axis = stat.axes[0]
     if axis > 0 and _gain_is_last(c, stat) and not stat.default_dim:
         return axis + 1  # it reduces the last one
@@ -213,13 +215,21 @@ def _gain_is_last(c: Computation, stat: Stat) -> bool:
 
 def _axes_before_layout(stat: Stat, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Return where the reduced axes were before the last permutations; a view can't be undone: the last axis then."""
-    swapped = [p for move in stat.layout if move[0] == "swap" for p in move[1:] if isinstance(p, int)]
-    if len(swapped) > _PAIR and min(swapped) < 0 <= max(swapped):  # counted from both ends: three axes, as a rule
-        rank = stat.rank or max(3, max(swapped) + 1)
+    rank = _rank_of_swaps(stat)
+    if rank is not None:
         counted = tuple((move[0], *(p % rank if isinstance(p, int) else p for p in move[1:])) for move in stat.layout)
         there = _undo(counted, tuple(a % rank for a in axes))
         return tuple(-1 if a in (-1, rank - 1) else a for a in there)
     return _undo(stat.layout, axes)
+
+
+def _rank_of_swaps(stat: Stat) -> int | None:
+    """Return the rank, three as a rule, if axes are swapped and reduced that are counted from both ends; else None."""
+    swapped = [p for move in stat.layout if move[0] == "swap" for p in move[1:] if isinstance(p, int)]
+    mixed = len(swapped) > _PAIR and min(swapped) < 0 <= max(swapped)
+    reduced = stat.axes if isinstance(stat.axes, tuple) else ()
+    crossed = bool(swapped) and max(swapped) < 0 <= min(reduced, default=-1)
+    return stat.rank or max(3, *(p + 1 for p in (*swapped, *reduced))) if mixed or crossed else None
 
 
 def _undo(layout: Layout, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -291,7 +301,7 @@ def _has_feature_length(gain: Gain) -> bool:
     return len(gain.param.shape or ()) == 1 and len(names) == 1 and is_features(names[0])
 
 
-def _gains(norm: Norm) -> Iterator[str]:
+def _gains(norm: Norm, text: str) -> Iterator[str]:
     """Yield the names of applied gains, then of parameters that are made as gains but not applied."""
     for c in norm.computations:
         gains = (g.param for g in along_features(c) if g.param.name)
@@ -305,7 +315,11 @@ def _gains(norm: Norm) -> Iterator[str]:
     yield from _passed(norm, (atom for c in norm.computations for atom in c.others))
     called = norm.qualname.rpartition(".")[2].startswith(("forward", "__call__"))  # other methods are parts of these
     if norm.owner.passes or (called and all(_is_bare(c) for c in norm.computations)):
-        yield from (p.name for p in norm.owner.params if p.name in _GAINS and p.role == "parameter")
+        yield from (
+            p.name
+            for p in norm.owner.params
+            if p.name in _GAINS and p.role == "parameter" and not re.search(rf"(?i:norm|ln)\w*\.{p.name}\b", text)
+        )  # the gain of `self.norm.weight` may be folded into the layer behind the norm
 
 
 def _passed(norm: Norm, atoms: Iterable[Atom]) -> Iterator[str]:

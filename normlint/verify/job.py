@@ -33,7 +33,8 @@ class Meaning:
     `axes_read`: the text says which axes are reduced; otherwise `axes` are the likeliest. `elsewhere`: the axes on
     paths that an argument chooses. `gain_elsewhere`: the features lie on the reduced axis, but the gain along another.
     `eps_of_several`: what acts as eps is a sum in which the given eps is one term. `reported`: a rule reports a mistake
-    that every output shows, so that an output that is off needs no further evidence.
+    that every output shows, so that an output that is off needs no further evidence. `applied`: the norm reads its
+    gain; otherwise an instance without one shows nothing.
     """
 
     kind: str  # rms, layer, l2
@@ -54,6 +55,7 @@ class Meaning:
     gain_elsewhere: bool = False
     eps_of_several: bool = False
     reported: bool = False
+    applied: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,6 +139,8 @@ class Search:
             self.missing = self.missing or missing(error)
             self.unmade = self.unmade or first_line(error)
             return
+        if live.gain is None and not self.job.meaning.applied:
+            return
         fresh = True
         for quiet in (False, True) if others_of(live) else (False,):
             named = self._roles_by_use | self._roles_from_meaning(live)

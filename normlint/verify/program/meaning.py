@@ -53,13 +53,15 @@ def meaning(norm: Norm, text: str) -> Meaning:
     """Return all that the reference may know of `norm`, which was recognised in `text`."""
     c = norm.main
     last = _features_lie_last(norm)
-    own = _LAST if last else axes(c)
+    along = _axis_of_gain(c) if any(reduction_over_wrong_axis(norm)) else None
+    own = along or (_LAST if last else axes(c))
+    gain = _name(_gains(norm, text))
     return Meaning(
         norm.kind,
         own,
         form(c, norm.kind),
         _eps(norm),
-        gain=_name(_gains(norm, text)),
+        gain=gain,
         offset=next((g.offset for g in c.gains if g.offset), 0.0),
         shift=_name(_shifts(norm)),
         lenient=not c.explicit_square or norm.owner.intent == "pixel" or _may_be_widened(norm),  # as no rule judges it
@@ -72,6 +74,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         elsewhere=() if last else tuple({one: None for c in norm.computations if (one := axes(c)) != own}),
         gain_elsewhere=all(map(_gain_is_elsewhere, norm.computations)),
         eps_of_several=any(e.name == "+" for one in norm.computations for e in one.eps),
+        applied=not any(p.name == gain for p in norm.owner.unused_params),
         reported=any(True for code in _SHOWN for check in (RULES[code].check,) if check for _ in check(norm)),
     )
 
@@ -191,7 +194,7 @@ def axes(c: Computation) -> tuple[int, ...] | None:
     if stat.axes == TRAILING:
         return _axes_before_layout(stat, _LAST) if stat.layout else None
     if not isinstance(stat.axes, tuple) or _gain_is_last(c, stat) or stat.rank == 1:
-        return _LAST
+        return (_axis_of_gain(c) if stat.axes == ALL else None) or _LAST
     return _axes_before_layout(stat, stat.axes) if stat.layout else stat.axes
 
 
@@ -211,6 +214,14 @@ def _gain_is_last(c: Computation, stat: Stat) -> bool:
     """Return whether all gains have shape (D,) and so multiply the last axis, whichever axis is reduced."""
     flat = all(g.param.axis == "last" and (g.param.shape is None or len(g.param.shape) == 1) for g in c.gains)
     return bool(c.gains) and flat and stat.layout == ()
+
+
+def _axis_of_gain(c: Computation) -> tuple[int, ...] | None:
+    """Return the axis that gains of shape (1, D, 1, 1) lie on, counted from the end; None if their shapes tell none."""
+    shapes = [g.param.shape for g in c.gains]
+    long = {tuple(at - len(shape) for at, n in enumerate(shape) if n != Mono(1.0)) if shape else () for shape in shapes}
+    axis = next(iter(long), ())
+    return axis if len(long) == 1 and len(axis) == 1 and axis != _LAST else None
 
 
 def _axes_before_layout(stat: Stat, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -310,7 +321,7 @@ def _gains(norm: Norm, text: str) -> Iterator[str]:
     if norm.owner.intent in ("rms", "layer"):  # one that is applied too early
         factors = (f for c in norm.computations for f in c.input.factors if c.returned)
         yield from (f.atom.name for f in factors if isinstance(f.atom, Param) and f.atom.axis == "last")
-    yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS or p.init == "ones")
+    yield from (p.name for p in norm.owner.unused_params if p.name in _GAINS or p.init in ("ones", "empty"))
     yield from (p.name for p in norm.owner.plain_gains if p.name in _GAINS)
     yield from _passed(norm, (atom for c in norm.computations for atom in c.others))
     called = norm.qualname.rpartition(".")[2].startswith(("forward", "__call__"))  # other methods are parts of these

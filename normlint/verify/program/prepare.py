@@ -69,7 +69,8 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
         return Job(norm.qualname, meant, needs=unclear, claims=claims)
     try:
         job = _job(_File(surroundings(source, unit), norm), meant)
-        return replace(job, claims=claims, folded=_is_folded(norm, unit.text), settings=_settings(norm))
+        settings = _settings(norm) if meant.applied else ()  # a flag may turn off the gain whose use is missing
+        return replace(job, claims=claims, folded=_is_folded(norm, unit.text), settings=settings)
     except (RecursionError, MemoryError):
         return Job(norm.qualname, meant, needs="code that is nested less deeply", claims=claims)
     except SyntaxError:

@@ -734,6 +734,23 @@ class Block(nn.Module):
         "Norm.forward",
         "match",
     ),
+    "names that only a star import of a file that isn't there could bind": (
+        NORM.replace("import torch\n", "from helpers import *\n", 1),
+        "Norm.forward",
+        "match",
+    ),
+    "a registry of another package that is told about torch's layers": (
+        NORM.replace("class", 'from models import MODELS\n\nMODELS.register("Linear", module=nn.Linear)\n\nclass'),
+        "Norm.forward",
+        "match",
+    ),
+    "a star import that may bring another sum": (
+        NORM.replace("import torch\n", "import torch\nfrom helpers import *\n", 1).replace(
+            "self.eps = eps", "self.eps = sum([eps])"
+        ),
+        "Norm.forward",
+        "skipped",
+    ),
     "a helper whose callers do more": (
         """
 import torch

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import statements, world
 from normlint.evaluate.concrete.functions import bound_by, bound_names
-from normlint.evaluate.concrete.values import MODULE, Budget, Scope, Unknown, Unsupported
+from normlint.evaluate.concrete.values import MODULE, Budget, Scope, Space, Unknown, Unsupported
 from normlint.evaluate.module import Module
 from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
@@ -39,6 +39,15 @@ class Found(NamedTuple):
 
 
 Find: TypeAlias = "Callable[[str], Found | None]"  # the argument is an import's path, relative or not
+
+
+def _is_exported_by_none(name: str) -> bool:
+    """Return whether a star import leaves a name as it is: `torch`, or a built-in that neither torch nor numpy has."""
+    try:
+        arrays = [Space(package) for package in ("torch", "numpy") if world.is_installed(package)]
+        return name == "torch" or (bool(world.builtin(name)) and not any(world.has(space, name) for space in arrays))
+    except (Unsupported, NameError):
+        return False
 
 
 class Program:
@@ -92,13 +101,15 @@ class Program:
         """Return a name that the module itself doesn't bind, from a star import or the built-ins."""
         for path in self._stars:
             other = self._other(path) if path.partition(".")[0] not in world.PACKAGES else None
-            if other is None:
+            if other is None and not _is_exported_by_none(name):
                 raise Unsupported("a star import")
+            if other is None:
+                continue
             try:
                 return other.value(name)
             except NameError:
                 continue
-        return world.builtin(name)
+        return world.imported("torch") if name == "torch" and self._stars else world.builtin(name)
 
     def settle(self, name: str) -> None:
         """Run the statements that bind the name, before it is read or a function rebinds it."""

@@ -121,9 +121,17 @@ def _evaluate(scope: Scope, stmt: s.Evaluate) -> Outcome:
         targets = stmt.value.items if isinstance(stmt.value, s.Sequence) else (stmt.value,)
         for target in targets:
             _delete(scope, target)
-    else:
+    elif not (scope.kind == MODULE and isinstance(stmt.value, s.Call) and _is_registration(scope, stmt.value.func)):
         expressions.evaluate(scope, stmt.value)
     return None
+
+
+def _is_registration(scope: Scope, func: s.Expr) -> bool:
+    """Return whether a called name of another package, such as `MODELS.register_module`, only registers something."""
+    base = func
+    while isinstance(base, s.Attribute):
+        base = base.base
+    return isinstance(base, s.Name) and _registers(expressions.evaluate(scope, func))
 
 
 def _delete(scope: Scope, target: s.Expr) -> None:

@@ -86,11 +86,8 @@ def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:
 
 
 def _said(error: Exception) -> str:
-    """Return the error's message after a colon, "" where printing its arguments fails in turn."""
-    try:
-        return f": {error}"
-    except Exception:  # noqa: BLE001 - as above
-        return ""
+    """Return the error's message after a colon, "" where printing what it holds might fail in turn."""
+    return f": {error}" if all(isinstance(one, str | bytes | int | None) for one in error.args) else ""
 
 
 def views_of(source: Source, demand: Demand) -> list[View]:

@@ -191,6 +191,10 @@ def _eps(plus: Plus, power: Fraction) -> Eps:
     default = number.default if isinstance(number, Scalar) else None if held.factors else held.coef
     operation = isinstance(sole, Apply) and sole.name.isidentifier()
     name = "" if sole is None or operation else getattr(sole, "name", "")
+    raised = held.factors[0].power if number is sole and isinstance(number, Scalar) else ONCE
+    if raised != 1 or (name and held.coef != 1):  # 2 * eps ** 2
+        default = None if default is None else held.coef * default ** float(raised)
+        name = f"{held.coef:g} * {name} ** {raised}".removeprefix("1 * ").removesuffix(" ** 1")
     return Eps(plus.how, power, value, default, name, plus.dtype, plus.span, plus.eps_span)
 
 

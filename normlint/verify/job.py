@@ -32,7 +32,7 @@ class Meaning:
     values. `halves`: the input may be fp16 or bf16; otherwise callers that aren't in the text may have cast it.
     `axes_read`: the text says which axes are reduced; otherwise `axes` are the likeliest. `elsewhere`: the axes on
     paths that an argument chooses. `gain_elsewhere`: the features lie on the reduced axis, but the gain along another.
-    `eps_of_several`: what acts as eps is a sum in which the given eps is one term. `reported`: a rule reports a mistake
+    `eps_computed`: what acts as eps is computed from the given one. `reported`: a rule reports a mistake
     that every output shows, so that an output that is off needs no further evidence. `applied`: the norm reads its
     gain; otherwise an instance without one shows nothing.
     """
@@ -53,7 +53,7 @@ class Meaning:
     axes_read: bool = True
     elsewhere: tuple[tuple[int, ...] | None, ...] = ()
     gain_elsewhere: bool = False
-    eps_of_several: bool = False
+    eps_computed: bool = False
     reported: bool = False
     applied: bool = True
 

@@ -147,7 +147,7 @@ def _settled(bench: Bench) -> Settled:
         plain = direction if gain is None else direction * gain
         scaled = plain / d**0.5 if subject.meaning.kind == "l2" else plain
         found = fit(y, scaled) if scaled.shape == (d,) else None
-    return settle(found, subject.meaning, None if subject.meaning.eps_of_several else made.eps, d)
+    return settle(found, subject.meaning, None if subject.meaning.eps_computed else made.eps, d)
 
 
 def _outputs_without_shift(bench: Bench, x: Tensor, d: int) -> Tensor | None:

@@ -252,7 +252,7 @@ def _exact(reference: Reference, made: Made, x: Tensor, up: Tensor) -> tuple[Ten
 
 def passed_eps(bench: Bench) -> Iterator[Outcome]:
     """Check that an eps that is passed is the one that takes effect."""
-    if not bench.subject.takes_eps or bench.subject.meaning.eps_of_several:
+    if not bench.subject.takes_eps or bench.subject.meaning.eps_computed:
         return
     d = bench.size(D)
     try:

@@ -46,6 +46,7 @@ _CHOICE: Final = re.compile(r"(?:\w+\.)?where\(")  # another factor where the st
 _WIDE: Final = re.compile("fp32|float32", re.IGNORECASE)  # the output is meant to stay so
 _SHOWN: Final = ("NRM101", "NRM102", "NRM103", "NRM104", "NRM401", "NRM402", "NRM403", "NRM404", "NRM504")
 _LAST: Final = (-1,)
+_COMPUTED: Final = re.compile(r"[+*(]")  # in the name of an eps
 _PAIR: Final = 2  # axes of one swap
 
 
@@ -73,7 +74,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         axes_read=isinstance(c.statistic.axes, tuple) or c.statistic.axes == ALL,
         elsewhere=() if last else tuple({one: None for c in norm.computations if (one := axes(c)) != own}),
         gain_elsewhere=all(map(_gain_is_elsewhere, norm.computations)),
-        eps_of_several=any(e.name == "+" for one in norm.computations for e in one.eps),
+        eps_computed=any(_COMPUTED.search(e.name) for one in norm.computations for e in one.eps),
         applied=not any(p.name == gain for p in norm.owner.unused_params),
         reported=any(True for code in _SHOWN for check in (RULES[code].check,) if check for _ in check(norm)),
     )

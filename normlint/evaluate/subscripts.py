@@ -46,7 +46,8 @@ def subscript(m: Machine, env: Env, node: s.Subscript) -> Value:
         return _item(m, env, base, node.index, node.span)
     if isinstance(base, Product):
         m.flow(base, node.base.span)
-        return _tensor_item(m, env, base, node)
+        item = _tensor_item(m, env, base, node)
+        return item if base.alias or not isinstance(item, Product) else replace(item, alias="")
     if isinstance(base, AxesOf) and _bound(m, env, node.index[0]) == -1:
         return number(-1.0, node.span)  # the last one of several last axes
     if isinstance(base, Constant | Defined | Path):

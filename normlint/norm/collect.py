@@ -213,7 +213,7 @@ def _best(context: Context, idle: set[tuple[Mono, bool]]) -> Iterator[_Found]:
         unread = c.unread | ({"power", "scale"} if part else set())
         tests = frozenset(one.decisions.items())
         c = replace(c, placing=places, layout_matches=met and c.layout_matches, laid_alike=alike, apart=not met)
-        c = replace(c, unread=unread, tests=tests)
+        c = replace(c, unread=unread, tests=tests, needed=tests)
         yield replace(one, computation=c)
 
 
@@ -365,4 +365,8 @@ def _unique(found: Iterable[Computation]) -> tuple[Computation, ...]:
         cut = any(s.op == "detach" for s in steps)
         return c, c.statistic.span, c.statistic.square, c.statistic.accumulate, cut
 
-    return tuple({key(c): c for c in found}.values())
+    kept: dict[tuple[object, ...], Computation] = {}
+    for c in found:
+        same = kept.get(key(c))
+        kept[key(c)] = c if same is None else replace(c, needed=c.needed & same.needed)
+    return tuple(kept.values())

@@ -144,6 +144,7 @@ class Computation:
     divisor: Span = NOWHERE  # the input, if the formula divides by it
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
     tests: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # conditions, and their outcomes
+    needed: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # those of every such path
 
     @property
     def feature_power(self) -> Fraction | None:

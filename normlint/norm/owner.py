@@ -325,7 +325,8 @@ def _reads(node: s.Stmt | s.Expr, *, handed: bool = False) -> Iterator[str]:
         if isinstance(part, s.Assign):  # which comes before its targets
             unread.update(id(each) for target in part.targets for each in _targets(target))
         elif isinstance(part, s.Call) and (handed or _reads_no_values(part.func)):
-            unread.update(id(arg.value) for arg in part.args)
+            whole = handed or isinstance(part.func, s.Name)  # `torch.full_like` reads what it fills with
+            unread.update(id(arg.value) for arg in (part.args if whole else part.args[:1]))
         elif isinstance(part, s.Call) and _reads_any_attribute(part.func, part.args):
             yield _ALL
         elif isinstance(part, s.Compare) and any(op.startswith("is") for op, _ in part.rights):  # is it None?

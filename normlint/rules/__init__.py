@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from normlint.evaluate.monomial import ALL
 from normlint.norm.norm import Norm
 from normlint.rules import (
     callers,
@@ -98,9 +99,10 @@ def analysed(module: Module, offer: Offer | None = None, *, whole: bool = False)
         within.setdefault(_key(norm), {})[norm.owner.span] = None
     factors = {norm.qualname for norm in found if norm.factor}
     own: dict[tuple[str, Span, Span], Norm] = {}
-    for norm in found:  # of a function that others call, what it returns itself is told best
-        key = _key(norm)
-        own[key] = own[key] if key in own and own[key].main.returned and not norm.main.returned else norm
+    for norm in found:
+        key, before = _key(norm), own.get(_key(norm))
+        told = before is not None and before.main.returned and before.main.statistic.axes != ALL
+        own[key] = before if before and told and not norm.main.returned else norm  # what a helper returns itself
     listed = {
         key: replace(norm, helper=key not in heads, within=tuple(within[key]), factor=key[0] in factors)
         for key, norm in own.items()

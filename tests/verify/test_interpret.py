@@ -75,6 +75,12 @@ CASES = {
                      "self.register_buffer('root', root, persistent=False)")
         .replace(".mean(-1, keepdim=True)", ".sum(-1, keepdim=True)").replace("dtype) *", "dtype) * self.root *"),
         "Norm.forward", None, MATCH, ""),
+    "a gain that a flag turns off, and no flag turns on, is never applied": (
+        NORM.replace("eps=1e-6", "eps=1e-6, affine=True").replace(
+            "        self.weight = nn.Param", "        if affine:\n            self.weight = nn.Param"
+        ).replace("return (h", "h = (h").replace(".to(x.dtype) * self.weight", ".to(x.dtype)")
+        + "        if hasattr(self, 'scale'):\n            h = h * self.weight\n        return h\n",
+        "Norm.forward", None, WRONG, "the gain is not applied"),
     "a class that isn't called a norm is run where it gives back nothing else": (
         NORM.replace("Norm(", "Stage(").replace("self.weight\n", "self.weight.exp()\n").replace("ones", "zeros"),
         "Stage.forward", None, MATCH, ""),
@@ -750,6 +756,33 @@ class Block(nn.Module):
         ),
         "Norm.forward",
         "skipped",
+    ),
+    "a function of one row that is mapped over the rows": (
+        """
+import torch
+from functools import partial
+def _row(v, weight, eps):
+    h = v.float()
+    return (h * torch.rsqrt(h.square().mean() + eps)).type_as(v) * weight
+class RMSNorm(torch.nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = torch.nn.Parameter(torch.ones(dim))
+    def forward(self, x):
+        norm = torch.vmap(partial(_row, weight=self.weight, eps=self.eps))
+        return norm(x.reshape(-1, x.shape[-1])).view_as(x)
+""",
+        "_row",
+        "skipped",
+    ),
+    "an eps whose square is added": (NORM.replace("self.eps)", "self.eps ** 2)"), "Norm.forward", "match"),
+    "an eps in a dataclass of the file": (
+        NORM.replace("class", "@dataclass\nclass Config:\n    dim: int = 8\n    eps: float = 1e-6\n\nclass")
+        .replace("import torch\n", "import torch\nfrom dataclasses import dataclass\n")
+        .replace("= eps", "= Config(dim, eps).eps"),
+        "Norm.forward",
+        "match",
     ),
     "a helper whose callers do more": (
         """

@@ -477,5 +477,5 @@ def test_a_norm_claims_to_be_one_unless_it_is_one_of(claims: bool, text: str) ->
 def test_a_name_may_be_a_flag_and_a_mode_at_once() -> None:
     (norm,) = rules.analyse(HEAD + RMS).norms
     tests = frozenset([("mode", True), ("mode == 'each'", True), ("mode != 'all'", True), ("x is None", False)])
-    both = replace(norm, computations=tuple(replace(c, tests=tests) for c in norm.computations))
+    both = replace(norm, computations=tuple(replace(c, needed=tests) for c in norm.computations))
     assert set(_settings(both)) == {("mode", True), ("mode", "each")}

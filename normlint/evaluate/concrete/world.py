@@ -36,7 +36,7 @@ _SPACES: Final = frozenset(
 )
 PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
 _DENIED: Final = frozenset(
-    ("from_file frombuffer set_ resize_ resize_as_ resize_as_sparse_ record_stream backward").split()
+    "from_file frombuffer set_ resize_ resize_as_ resize_as_sparse_ record_stream backward".split()
 )
 _FUNCTIONS: Final = frozenset(
     (
@@ -181,7 +181,7 @@ def member(space: Space, name: str, *, importing: bool = False) -> Any:
     found = getattr(module, name)
     if not _is_allowed(space.path, name, found):
         return Unknown(path) if importing else _refuse(path)
-    return found if _is_value(found) or not callable(found) else Native(path, found)
+    return found if isinstance(found, type) or not callable(found) else Native(path, found)
 
 
 def _refuse(path: str) -> Any:
@@ -230,10 +230,11 @@ def _identity_decorator(path: str) -> Native:
 def _dataclass(kind: type | None = None, /, **options: Any) -> Any:
     """Apply `dataclasses.dataclass`; raise `Unsupported` for slots, ClassVar, InitVar and KW_ONLY."""
     if kind is None:
-        return Native("dataclasses.dataclass", lambda kind: _dataclass(kind, **options))
+        return Native("dataclasses.dataclass", functools.partial(_dataclass, **options))
     kept = vars(kind).get("__annotations__", {})
     if options.get("slots") or any("Var" in text or "KW_ONLY" in text for text in kept.values()):
         raise Unsupported("this dataclass")
+    kind.__annotations__ = dict.fromkeys(kept, object)  # of strings it would ask the module, which isn't imported
     return dataclasses.dataclass(**options)(kind)
 
 
@@ -289,10 +290,6 @@ def _is_torch(name: str, found: Any) -> bool:
     return derived or name in _FUNCTIONS
 
 
-def _is_value(found: Any) -> bool:
-    return isinstance(found, type) or found is None
-
-
 # --- Python's own names ----------------------------------------------------------------------------------------------
 
 _BUILTINS: Final = frozenset(
@@ -315,7 +312,7 @@ def builtin(name: str) -> Any:
     if isinstance(found, type) and issubclass(found, Exception):
         return found
     if name in _BUILTINS:
-        return found if _is_value(found) or not callable(found) else Native(name, found)
+        return found if isinstance(found, type) or not callable(found) else Native(name, found)
     if hasattr(builtins, name):
         raise Unsupported(f"{name}()")
     raise NameError(f"name {name!r} is not defined", name=name)

@@ -12,12 +12,17 @@ from normlint.evaluate.value import Constant, Dtype, Opaque, Product, Value
 from normlint.text.finding import Span
 from normlint.text.frozen import replace
 
+_OPEN: Final = (DType.INPUT, DType.PARAM, DType.UNKNOWN)
+
 
 def cast(x: Product, dtype: DType, span: Span, ctx: Context | None = None) -> Product:
     """Return x in another dtype; it may share x's memory, since `.float()` of an fp32 tensor is no copy."""
     if not x.tensor:
         return replace(x, span=span)
-    if ctx is not None and dtype.value not in ctx.possible.get(x.dtype, {dtype.value}):
+    concrete = x.dtype not in _OPEN and dtype not in _OPEN
+    if (concrete and dtype is not x.dtype) or (
+        ctx is not None and dtype.value not in ctx.possible.get(x.dtype, {dtype.value})
+    ):
         x = replace(x, alias="")  # on this path the dtype differs, so the cast copies
     return replace(x, mono=x.mono.stepped(Step("cast", span, dtype)), dtype=dtype, span=span)
 

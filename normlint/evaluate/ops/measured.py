@@ -18,6 +18,7 @@ from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import ONCE, Layout, Mono, Param, Size, Stat, Step
 from normlint.evaluate.ops.arrays import Array, pointwise, reduced
+from normlint.evaluate.ops.casts import cast
 from normlint.evaluate.ops.executed import TABLE
 from normlint.evaluate.ops.powers import raise_to
 from normlint.evaluate.ops.reductions import reduce
@@ -125,6 +126,8 @@ def _depends_on_comparison(ctx: Context, value: Value, far: int = 0) -> bool:
 def _identified(ctx: Context, value: Product) -> Product | None:
     try:
         given = leaves(ctx, value)
+        if value.dtype.wide:  # the cast is somewhere in between: before all that halves would spoil
+            given = [g if g.dtype.wide else cast(g, value.dtype, value.span) for g in given]
         reduced_again = any(isinstance(f.atom, Stat) for f in value.mono.factors)
         if not 0 < len(given) <= _MOST_LEAVES or (reduced_again and any(map(algebra.is_statistic, given))):
             return None  # for example x − 2·mean(x), which is as long as x but is no x

@@ -69,8 +69,7 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
         return Job(norm.qualname, meant, needs=unclear, claims=claims)
     try:
         job = _job(_File(surroundings(source, unit), norm), meant)
-        settings = _settings(norm) if meant.applied else ()  # a flag may turn off the gain whose use is missing
-        return replace(job, claims=claims, folded=_is_folded(norm, unit.text), settings=settings)
+        return replace(job, claims=claims, folded=_is_folded(norm, unit.text), settings=_settings(norm))
     except (RecursionError, MemoryError):
         return Job(norm.qualname, meant, needs="code that is nested less deeply", claims=claims)
     except SyntaxError:
@@ -79,7 +78,7 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
 
 def _settings(norm: Norm) -> tuple[tuple[str, str | bool], ...]:
     """Return the flags and modes of the path that the reference is for, such as ("mode", "node")."""
-    found = (_setting(text, holds=holds) for text, holds in norm.main.tests)
+    found = (_setting(text, holds=holds) for text, holds in norm.main.needed)
     return tuple(sorted((one for one in found if one is not None), key=repr))  # a name may have a flag and a mode
 
 

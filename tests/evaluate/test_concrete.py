@@ -35,7 +35,7 @@ def executed(text: str) -> tuple[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(compile(text, "program", "exec"), names)
+            exec(compile(text, "program", "exec", dont_inherit=True), names)
     except Exception as error:  # noqa: BLE001
         return "raises", type(error)
     return "result", names.get("result")

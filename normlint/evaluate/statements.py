@@ -163,6 +163,8 @@ def mutated(m: Machine, old: Product, value: Value, span: Span) -> Value:
     """Return the result of an in-place operation with the memory and dtype of the changed tensor."""
     if old.alias:
         m.ctx.note("mutation", span, old.alias)
+    if old.layout:
+        m.ctx.note("view changed", span)  # and with it what it is a view of
     if not isinstance(value, Product):
         return value
     kept = value if value.dtype is old.dtype else cast(value, old.dtype, span)

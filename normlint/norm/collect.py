@@ -123,7 +123,8 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
         for one in _best(path.context, idle):
             if _of_numpy(module, entry, one.computation):
                 continue
-            passing.add(all(map(_is_input, results or (path.result,))))
+            kept = not any(note.kind == "view changed" for note in path.context.notes)
+            passing.add(kept and all(map(_is_input, results or (path.result,))))
             found = _with_gain(entry, _as_called(entry, _with_written_eps(module.text, one)))
             key = found.computation.statistic.span, found.origin.span, _qualname(entry, found)
             places.setdefault(key, []).append(found)

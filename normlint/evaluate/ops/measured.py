@@ -112,7 +112,7 @@ def known(ctx: Context, value: Product) -> Product:
         ctx.unmatched.discard(key)
         ctx.shown[key] = found
     dtype = found.dtype if value.dtype is DType.UNKNOWN else value.dtype
-    return replace(found, span=value.span, dtype=dtype)
+    return replace(found, span=value.span, dtype=dtype, alias=value.alias)
 
 
 def _depends_on_comparison(ctx: Context, value: Value, far: int = 0) -> bool:

@@ -465,16 +465,16 @@ def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
     if square is None or mean is None:
         return None
     base, squared = mean.inner, _single_stat(right.mono, TWO) is not None
-    if square.inner != raised(base, TWO, ()) and not (squared and square.inner == base):
-        return None
     whole = squared and square.inner != base
-    if whole and any(isinstance(f.atom, Centred) for f in base.factors):
+    if square.inner != raised(base, TWO, ()) and (whole or not squared):
+        return None
+    atom = base.factors[0].atom if len(base.factors) == 1 else None
+    if whole and isinstance(atom, Centred) and atom.stat.axes == mean.axes:
         return replace(left, span=span)  # the mean of a centred tensor is 0
     inner = Mono(1.0, (Factor(Centred(base, mean, span), TWO if whole else ONCE, span=span),))
-    keepdim = square.keepdim and mean.keepdim
     spelled = VARIANCE_AS_DIFFERENCE if whole else square.spelled
     counts = _counts_of_sum(left.mono, right.mono, square, mean) if whole else None
-    stat = replace(square, inner=inner, spelled=spelled, keepdim=keepdim, span=span)
+    stat = replace(square, inner=inner, spelled=spelled, keepdim=square.keepdim and mean.keepdim, span=span)
     stat = replace(stat, reduce="mean" if counts is None else "sum")
     steps = next(f.steps for f in left.mono.factors if f.atom is square)
     return replace(_wrapped(left, stat, span), mono=Mono(1.0, (Factor(stat, ONCE, steps, span), *(counts or ()))))

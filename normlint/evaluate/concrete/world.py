@@ -232,7 +232,7 @@ def _dataclass(kind: type | None = None, /, **options: Any) -> Any:
     if kind is None:
         return Native("dataclasses.dataclass", functools.partial(_dataclass, **options))
     kept = vars(kind).get("__annotations__", {})
-    if options.get("slots") or any("Var" in text or "KW_ONLY" in text for text in kept.values()):
+    if options.get("slots") or any("Var" in str(text) or "KW_ONLY" in str(text) for text in kept.values()):
         raise Unsupported("this dataclass")
     kind.__annotations__ = dict.fromkeys(kept, object)  # of strings it would ask the module, which isn't imported
     return dataclasses.dataclass(**options)(kind)

@@ -32,8 +32,13 @@ def _positions(wrapper: MetadataWrapper) -> Mapping[cst.CSTNode, CodeRange]:
     """Return the place of each node; RecursionError where the tree is too deep, of which libcst makes a KeyError."""
     try:
         return wrapper.resolve(PositionProvider)
-    except KeyError:
-        raise RecursionError from None
+    except KeyError as error:
+        before: BaseException | None = error
+        while before is not None:
+            if isinstance(before, RecursionError):
+                raise before from None
+            before = before.__context__
+        raise
 
 
 class Block:

@@ -144,7 +144,9 @@ class Computation:
     divisor: Span = NOWHERE  # the input, if the formula divides by it
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
     tests: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # conditions, and their outcomes
-    needed: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # those of every such path
+    needed: frozenset[tuple[str, bool]] = field(
+        default=frozenset(), compare=False
+    )  # those that hold on all paths with it
 
     @property
     def feature_power(self) -> Fraction | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -339,7 +340,6 @@ def _reads(node: s.Stmt | s.Expr, *, handed: bool = False) -> Iterator[str]:
             yield part.value
 
 
-_OF_ANY: Final = "vars getattr hasattr setattr super isinstance issubclass type id repr str print".split()
 _ABOUT: Final = re.compile(r"to|[a-z]+_(?:as|like)")  # torch takes dtype, device or shape of a tensor
 
 
@@ -355,7 +355,7 @@ def _reads_any_attribute(function: s.Expr, args: tuple[s.Argument, ...]) -> bool
     given = any(isinstance(arg.value, s.Name) and arg.value.id == "self" for arg in args)
     if isinstance(function, s.Attribute) and isinstance(function.base, s.Name) and function.base.id == "self":
         return given or (function.name in ("get_parameter", "get_buffer") and not _is_written(args[:1]))
-    if not isinstance(function, s.Name) or function.id not in _OF_ANY:
+    if not isinstance(function, s.Name) or not hasattr(builtins, function.id):
         return given
     return given and (function.id == "vars" or (function.id == "getattr" and not _is_written(args[1:2])))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Abs, Apply, Centred, Input, Offset, Step, leaves
+from normlint.evaluate.monomial import VARIANCE_AS_DIFFERENCE, Abs, Apply, Centred, Input, Mono, Offset, Step, leaves
 from normlint.norm.conventions import COMPLEX, intent, stays_wide
 from normlint.norm.evidence import differs_by_choice
 from normlint.norm.norm import Computation, Norm
@@ -20,6 +20,7 @@ casts = Fixes("casts")
 centring = Fixes("formula")
 offsets = Fixes("gains")
 
+_OPERANDS = 2
 _OPEN = (DType.INPUT, DType.PARAM)
 
 
@@ -149,7 +150,7 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
     +    var = h.var(-1, unbiased=False, keepdim=True)
     ```
 
-    Nothing is said of doubles, and of what another value was subtracted from before.
+    Nothing is reported in doubles, or where a part of the input was subtracted from it before.
 
     Fix safety: safe: the same variance, without the cancellation.
     """
@@ -161,9 +162,11 @@ def one_pass_variance(norm: Norm) -> Iterator[Problem]:
 
 
 def _shifted(c: Computation) -> bool:
-    """Return whether something else than the mean was subtracted before, so that the mean is small."""
+    """Return whether a part of the input was subtracted from it before, which brings the mean near 0."""
     centred = (f.atom for f in c.statistic.inner.factors if isinstance(f.atom, Centred))
-    return any(isinstance(f.atom, Apply) and f.atom.name == "-" for one in centred for f in one.base.factors)
+    made = (f.atom for one in centred for f in one.base.factors if isinstance(f.atom, Apply) and f.atom.name == "-")
+    pairs = ([frozenset(leaves(arg)) for arg in one.args if isinstance(arg, Mono)] for one in made)
+    return any(len(pair) == _OPERANDS and pair[0] == pair[1] for pair in pairs)
 
 
 @rule("NRM206", name="half-precision-norm", default=False, fix=Applicability.SAFE, about=("dtype",), dtypes=FP16)

@@ -71,7 +71,7 @@ def test_the_verifier_calls_it_a_match_and_did_not_before(name: str, answers) ->
 def looked(look: str) -> list[Tried]:
     """A case of every second defect, for the next look of the others; a block's class uses no function outside it."""
     shift = list(LOOKS).index(look)
-    several = [sample(name)[(shift + at) % EACH] for at, name in enumerate(NAMES) if (shift + at) % 2]
+    several = [sample(name)[(shift + at) // 2 % EACH] for at, name in enumerate(NAMES) if (shift + at) % 2]
     return [one for one in several if "block" not in look or one.case.recipe.structure != "a module-level helper"]
 
 

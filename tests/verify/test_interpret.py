@@ -746,7 +746,10 @@ class Block(nn.Module):
         "match",
     ),
     "a registry of another package that is told about torch's layers": (
-        NORM.replace("class", 'from models import MODELS\n\nMODELS.register("Linear", module=nn.Linear)\n\nclass'),
+        NORM.replace(
+            "class",
+            'from models import MODELS\n\nMODELS.register("Linear", module=nn.Linear)\n\n@MODELS.register()\nclass',
+        ),
         "Norm.forward",
         "match",
     ),

@@ -54,8 +54,9 @@ torch.FloatTensor(*data,device=None)
 _SAME: Final = {"numpy.nanmean": "numpy.mean", "numpy.nansum": "numpy.sum", "numpy.var": "numpy.std"}
 
 
-# What may return its tensor although no schema of torch says so: `to` by other names, and an einops view.
-_CASTS: Final = frozenset(
+# These may return their tensor or a view of it, although no schema says so: casts that `to` does, what torch composes
+# of views, and einops' rearrange.
+_SHARED_TOO: Final = frozenset(
     "float double half bfloat16 type type_as identity rearrange atleast_1d atleast_2d atleast_3d".split()
 )
 
@@ -158,8 +159,9 @@ def public(space: str) -> frozenset[str]:
 
 
 def may_share(name: str) -> bool:
-    """Return whether the result of a function or method of torch may be the memory of its tensor."""
-    return name in public("shared") or name in _CASTS or name.endswith("_") or "dropout" in name
+    """Return whether the result of a function or method of torch may have the memory of its tensor."""
+    unchanged = "dropout" in name  # outside of training
+    return name in public("shared") or name in _SHARED_TOO or name.endswith("_") or unchanged
 
 
 def bind(key: str, args: Args[V], letter: Callable[[V], str]) -> Bound[V]:

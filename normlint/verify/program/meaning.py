@@ -330,8 +330,14 @@ def _gains(norm: Norm, text: str) -> Iterator[str]:
         yield from (
             p.name
             for p in norm.owner.params
-            if p.name in _GAINS and p.role == "parameter" and not re.search(rf"(?i:norm|ln)\w*\.{p.name}\b", text)
-        )  # the gain of `self.norm.weight` may be folded into the layer behind the norm
+            if p.name in _GAINS and p.role == "parameter" and not _is_read_by_holder(norm, p.name, text)
+        )
+
+
+def _is_read_by_holder(norm: Norm, name: str, text: str) -> bool:
+    """Return whether what holds an instance reads its gain, as `self.norm.weight` to fold it into the next layer."""
+    holders = re.findall(rf"\b(\w+)\s*=\s*(?:\w+\.)*{norm.owner.name.rpartition('.')[2]}\(", text)
+    return any(re.search(rf"\b{holder}\.{name}\b", text) for holder in holders)
 
 
 def _passed(norm: Norm, atoms: Iterable[Atom]) -> Iterator[str]:

@@ -26,12 +26,15 @@ from normlint.verify.assembly.construct import Config
 from normlint.verify.assembly.instance import first_line, missing
 from normlint.verify.bench import judge
 from normlint.verify.bench.bench import LeftOutError, RaisedError
+from normlint.verify.bench.properties import effects
 from normlint.verify.job import Job
 from normlint.verify.program.elsewhere import StandInProgram, finder, root_of
 from normlint.verify.subject import CannotBuildError
 
 _INTERPRETER: Final = os.path.dirname(concrete.__file__)
 _KNOWN: Final = (os.path.dirname(normlint.__file__), os.path.dirname(torch.__file__))
+
+MORE: Final = judge.More(checks=(("effect of parameters", effects),))
 
 trust(Config)
 
@@ -61,10 +64,12 @@ def _judged(job: Job, device: str, seed: int, names: Names) -> Verdict:
         # keep the text's prints, its `set_grad_enabled` and its random state from the caller
         with contextlib.redirect_stdout(io.StringIO()), torch.enable_grad(), torch.random.fork_rng(devices=()):
             subject = build.subject(job, names(job), device)
-            found = judge.judge(subject, device=device, seed=seed, draws=job.sweep)
+            found = judge.judge(subject, device=device, seed=seed, draws=job.sweep, more=MORE)
             if found.status != WRONG:
                 return found
-            again = judge.judge(subject, device=device, seed=seed + 1)  # wrong only if other inputs confirm it
+            again = judge.judge(
+                subject, device=device, seed=seed + 1, more=MORE
+            )  # wrong only if other inputs confirm it
             return found if again.status == WRONG else again
     except CannotBuildError as error:
         return _skipped(str(error))

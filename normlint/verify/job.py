@@ -34,7 +34,7 @@ class Meaning:
     paths that an argument chooses. `gain_elsewhere`: the features lie on the reduced axis, but the gain along another.
     `eps_computed`: what acts as eps is computed from the given one. `reported`: a rule reports a mistake
     that every output shows, so that an output that is off needs no further evidence. `applied`: the norm reads its
-    gain; otherwise an instance without one shows nothing.
+    gain; otherwise an instance without one shows nothing. `held`: the parameters that a holder of the norm reads.
     """
 
     kind: str  # rms, layer, l2
@@ -56,6 +56,7 @@ class Meaning:
     eps_computed: bool = False
     reported: bool = False
     applied: bool = True
+    held: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

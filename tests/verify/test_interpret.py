@@ -292,7 +292,7 @@ GIVEN = {
     "an argument whose attributes are read is a configuration": ODD.replace("(self, dim, eps", "(self, oak, eps")
     .replace("torch.ones(dim)", "torch.ones(oak.width)").replace("self.eps = eps", "self.eps = eps; self.oak = oak"),
     "an argument that is only asked for is a flag": ODD.replace("(self, dim, eps", "(self, dim, oak, eps").replace(
-        "self.eps = eps", "self.eps = eps; self.more = nn.Parameter(torch.ones(dim)) if oak else None"),
+        "self.eps = eps", "self.eps = eps; self.more = nn.Parameter(torch.ones(1)) if oak else None"),
     "an argument that has a length is a shape": """
 import torch
 
@@ -341,6 +341,24 @@ WRITTEN_OUT = (
 def test_axes_that_are_computed_are_confirmed_by_an_input_whose_axes_differ() -> None:
     assert judge_text(WRITTEN_OUT, "RMSNorm.forward").status == MATCH
     assert judge_text(WRITTEN_OUT.replace("+ self.eps", "+ 1e-4"), "RMSNorm.forward").status == WRONG
+
+
+DEAD = {
+    "a bias under a condition that never holds": NORM.replace(
+        "self.eps = eps", "self.eps = eps; self.bias = nn.Parameter(torch.zeros(dim))"
+    ).replace("return (", "y = (")
+    + "        return y + self.bias if hasattr(self, 'shift') else y\n",
+    "a gain that is asked for under another name": NORM.replace("self.weight = ", "self.gamma = ").replace(
+        "* self.weight", "* getattr(self, 'weight', 1)"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", DEAD.values(), ids=DEAD.keys())
+def test_a_parameter_that_has_no_effect_is_no_match(text: str) -> None:
+    assert judge_text(NORM, "Norm.forward").status == MATCH
+    found = judge_text(text, "Norm.forward")
+    assert (found.status, "has an effect" in found.reason) == (SKIPPED, True)
 
 
 SPARED: dict[str, tuple[str, str, str]] = {

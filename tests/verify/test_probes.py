@@ -59,9 +59,7 @@ def plain(more: str) -> str:
     return cls(more=more).replace("        self.weight = nn.Parameter(torch.ones(dim))\n", "")
 
 
-HEADS = cls(END.replace("self.weight", "self.gain"), "self.gain = nn.Parameter(torch.ones(many, 1, dim))").replace(
-    "self, dim,", "self, many, dim,"
-)
+HEADS = plain("self.weight = nn.Parameter(torch.ones(many, 1, dim))").replace("self, dim,", "self, many, dim,")
 SOUND = {
     "a gain for each of several heads": HEADS,
     "a root mean square": cls(),

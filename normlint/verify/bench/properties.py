@@ -10,7 +10,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from normlint.text.verdict import PRECISION, Probe, percent
+from normlint.text.verdict import PRECISION, SKIPPED, Probe, percent
 from normlint.verify.bench import measure, words
 from normlint.verify.bench.bench import (
     USER_ERRORS,
@@ -311,6 +311,27 @@ def quiet(bench: Bench) -> Iterator[Outcome]:
     text = bench.printed.getvalue()[before:].strip()
     message = f"prints at every call: {text.splitlines()[0][:60]!r}" if text else ""
     yield holds("prints nothing", not text, message, 78)
+
+
+def effects(bench: Bench) -> Iterator[Outcome]:
+    """Check that the output depends on each parameter of the module that has one number a feature.
+
+    Where one has no effect, the way to call the norm that agrees may be one that leaves out what the norm forgets.
+    """
+    d = bench.size(D)
+    made = bench.made(d)
+    if made.module is None:
+        return
+    others = ((n, p) for n, p in made.module.named_parameters(recurse=False) if n not in bench.subject.meaning.held)
+    own = {n: p for n, p in others if p.numel() == d and p is not made.gain and p is not made.shift}
+    if not own:
+        return
+    with torch.enable_grad():
+        y = bench.run(made, plain(bench, 5))
+        grads = torch.autograd.grad(y.sum(), list(own.values()), allow_unused=True) if y.requires_grad else [None]
+    for name, grad in zip(own, grads, strict=False):
+        message = f"needs a way to call it in which `{name}` has an effect"
+        yield replace(holds("effect of parameters", grad is not None, message, 99), status=SKIPPED)
 
 
 CHECKS: Final[tuple[tuple[str, Callable[[Bench], Iterator[Outcome]]], ...]] = (

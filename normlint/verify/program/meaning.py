@@ -76,6 +76,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         gain_elsewhere=all(map(_gain_is_elsewhere, norm.computations)),
         eps_computed=any(_COMPUTED.search(e.name) for one in norm.computations for e in one.eps),
         applied=not any(p.name == gain for p in norm.owner.unused_params),
+        held=tuple(p.name for p in norm.owner.params if p.name and _is_read_by_holder(norm, p.name, text)),
         reported=any(True for code in _SHOWN for check in (RULES[code].check,) if check for _ in check(norm)),
     )
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from normlint.evaluate import algebra, containers, functional, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import receiver_of, set_attribute, set_within
-from normlint.evaluate.binding import spread
+from normlint.evaluate.binding import Args, spread
 from normlint.evaluate.context import EXCEPTION, Abandon
 from normlint.evaluate.dims import without
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.casts import cast
+from normlint.evaluate.ops.table import Given
 from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Pieces, Product, Shape, Tup, Value, scalar
 from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
@@ -370,6 +371,10 @@ def _define(m: Machine, env: Env, stmt: s.Function | s.Class) -> Outcome:
     env.names[stmt.name] = value
     if isinstance(value, Defined) and isinstance(value.ref, FunctionRef) and m.marked((stmt,)):
         m.waiting.append(value.ref)
+    for decorator in reversed(stmt.decorators) if isinstance(stmt, s.Function) else ():
+        made = m.call(m.eval(env, decorator), Args((Given(env.names[stmt.name], stmt.span),)), decorator.span)
+        if isinstance(made, Defined):  # as `vmap` and decorators of the text do
+            env.names[stmt.name] = made
     return None
 
 

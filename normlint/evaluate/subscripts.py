@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
 from normlint.evaluate.containers import key_of
-from normlint.evaluate.dims import is_symbol
+from normlint.evaluate.dims import is_symbol, without
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Apply, Mono, Param, Size
 from normlint.evaluate.objects import Env
@@ -121,7 +121,10 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     plain = all(is_full(i) for i in index)
     effects = [_axis_effect(i) for i in index]
     dims = shaping.indexed(m.ctx, m.ctx.dims(base), effects)
-    dims = dims or m.ctx.shapes.free(unread=True)
+    if dims is None:
+        dims = m.ctx.shapes.free(unread=True)
+        if not any(isinstance(i, Product) and i.mono.has_data for i in index):  # lengths say where: perhaps one token
+            dims = without(dims, (0,))
     if plain and any(isinstance(i, Constant) and i.value is None for i in index):
         at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
         last = isinstance(index[-1], Constant) and index[-1].value is None

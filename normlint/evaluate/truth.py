@@ -134,12 +134,16 @@ def _compare(m: Machine, left: Value, op: str, right: Value) -> bool:
     known = _known(left, op, right)
     if known is not None:
         return known
+    if op == "is" or "data_ptr" in describe(left):  # asks whether the two share their memory
+        m.ctx.note("identity", NOWHERE)
     outcome = m.ctx.decide(f"{describe(left)} {op} {describe(right)}")
     asked = m.ctx.asked.get(describe(left))
     if outcome and op == "==" and isinstance(left, Product) and isinstance(right, Product) and not left.tensor:
         m.ctx.shapes.unite(left.mono, right.mono)
     if outcome and op == "==" and asked is not None and isinstance(right, Product) and right.whole is not None:
         m.ctx.learn_rank(asked, right.whole)
+    if outcome and asked is not None and (op, getattr(right, "number", None)) in (("<", 2), ("<=", 1)):
+        m.ctx.learn_rank(asked, 1)
     return outcome
 
 

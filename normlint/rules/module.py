@@ -108,6 +108,7 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations if norm.meant and not (norm.helper or norm.owner.in_place) else ():
         taken = {note.detail for note in c.notes if note.kind == "handed back"}  # the sum that a residual goes on with
         unread = any(step.op == "unknown" for step in c.trail)  # a clip, say: it may be no norm
+        unread = unread or any(note.kind == "identity" for note in c.notes)  # it asks what shares memory
         for note in c.notes if c.returned and not unread else ():
             meant = note.detail in taken or is_written_by_intent(note.detail)
             if note.kind == "mutation" and not meant and note.detail in _summed(c.input):

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from normlint.evaluate.module import Refilled
 from normlint.evaluate.monomial import NOWHERE
 from normlint.norm.candidates import Candidates, Found, candidates
-from normlint.norm.refilled import refilled
+from normlint.norm.refilled import applied, refilled
 from normlint.norm.units import bases_of, mentions
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass, replace
@@ -90,7 +90,7 @@ def reinitialises(text: str) -> Refilled | None:
 
     Quantised copies and inference servers, for example, take their weights over from a trained model.
     """
-    if not any(mark in text for mark in _REINITIALISED):
+    if not any(mark in text for mark in _REINITIALISED) and not applied(text):
         return None
     return refilled(text)
 

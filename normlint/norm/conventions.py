@@ -6,7 +6,8 @@ import re
 
 _OTHER = re.compile(
     r"batch_?norm|instance_?norm|group_?norm|graph_?norm|weight_?norm|spectral|response|grn|unit_?var|rev_?in\b|zero_?mean|standardi[sz]e|advantage|whiten|orthogonal|glorot|xavier|kaiming|(?:^|_)init(?:_|$)"
-    r"|adain|ada_?in|weight_?standard|wnorm|clip_grad|grad_norm",
+    r"|adain|ada_?in|weight_?standard|wnorm|clip_grad|grad_norm"
+    r"|global_?(?:channel_?)?(?:layer|norm)|\b[gc]LN|cumulative",  # over time, too (Conv-TasNet)
     re.IGNORECASE,
 )
 _RMS = "(?<![A-Z])RMS|(?<![a-z])rms|Rms|[Rr][Mm][Ss](?=_?[Nn]orm)"  # and no transforms; RMSE and RMSD are no norms

@@ -36,6 +36,9 @@ _OTHER_NN: Final = re.compile(  # mlx.nn, say
     re.MULTILINE,
 )
 _ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_]\w*)[ \"']*[\]|,)=]")  # the names of classes in annotations
+_SETS_EPS: Final = re.compile(
+    r"(?:(?<!\bself)\.|setattr\([^\n]*[\"'])\w*eps(?:ilon)?(?:[\"'],|[ \t]*=[^=])", re.IGNORECASE
+)  # of another object
 _TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")
 _EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
@@ -181,6 +184,8 @@ class Makes:
 
         `hinted`: where the code around them speaks of an eps.
         """
+        if _SETS_EPS.search(self.file.text):
+            return
         for piece in (piece for piece, several in self._marked.items() if not all(one.passes for one in several)):
             if hinted and "eps" not in self.file.text[slice(*piece.span)] and not any(self._around(piece)):
                 continue
@@ -358,8 +363,12 @@ def _of_library(root: str, name: str) -> Eps | None:
 def _eps_parameter(init: Function) -> Eps | None:
     given, places = defaults(init), len(init.args.args)
     for at, name in enumerate(argument.arg for argument in arguments(init)):
-        if is_eps(name) and given.get(name) is not None:
-            return Eps(name, at - 1 if at < places else -1, number(given[name]))
+        default = given.get(name)
+        if is_eps(name) and default is not None:
+            replaced = ast.unparse(default) == "None" and re.search(
+                rf"\b{name} is (?:not )?None|\b{name} or\b", ast.unparse(init)
+            )
+            return None if replaced else Eps(name, at - 1 if at < places else -1, number(default))
     return None
 
 

@@ -1,4 +1,4 @@
-"""Find what a model's `_init_weights` fills the weights of its modules with, where nothing else can change it."""
+"""Find what `_init_weights`, or a function applied to all modules, fills weights with where nothing else changes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from typing import Final
 from normlint.evaluate.module import Refilled
 
 # Comments belong to it whatever their indentation, since more of the function may follow them.
-_FUNCTION: Final = re.compile(r"^([ \t]*)def _init_weights\b.*\n(?:(?:\1[ \t].*|[ \t]*#.*)?\n)*", re.MULTILINE)
+_FUNCTION: Final = r"^([ \t]*)def (?:%s)\b.*\n(?:(?:\1[ \t].*|[ \t]*#.*)?\n)*"
+_APPLIED: Final = re.compile(r"\b(?!F\.)\w+\.apply\((?:\w+\.)?(\w+)\)")
 _NUMBERS: Final[dict[object, str]] = {1: "ones", 0: "zeros"}
 _PLAIN: Final = {"ones_": "ones", "zeros_": "zeros", "zero_": "zeros"}
 _DRAWN: Final = ("normal_", "trunc_normal_")
@@ -26,9 +27,16 @@ def refilled(text: str) -> Refilled:
     return frozenset(pair for function in _functions(text) for pair in _of_function(function))
 
 
+def applied(text: str) -> tuple[str, ...]:
+    """Return the functions of the text that it hands to `Module.apply`, which calls them with every module."""
+    given = dict.fromkeys(_APPLIED.findall(text)) if ".apply(" in text else ()
+    return tuple(name for name in given if re.search(rf"\bdef {name}\((?:self, *)?\w+(?: *:[^,()=]*)?\)", text))
+
+
 def _functions(text: str) -> Iterator[ast.FunctionDef]:
-    """Yield the functions named `_init_weights` that can be parsed alone."""
-    for found in _FUNCTION.finditer(text + "\n"):
+    """Yield the functions that fill weights, named `_init_weights` or applied, that can be parsed alone."""
+    names = "|".join(("_init_weights", *applied(text)))
+    for found in re.finditer(_FUNCTION % names, text + "\n", re.MULTILINE):
         try:
             (node,) = ast.parse(textwrap.dedent(found[0])).body
         except (SyntaxError, ValueError, RecursionError, MemoryError):

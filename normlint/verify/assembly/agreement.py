@@ -39,7 +39,7 @@ def prepared(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
 
 
 def with_tensors(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
-    """Return `live` with a neutral gain and shift to pass in the call; a quiet call zeroes all other parameters."""
+    """Return `live` with a neutral gain and shift to pass in the call; a call may fill all other parameters."""
     shape = call.layout.shape(d)
     if call.takes("gain"):
         gain = torch.full(shape, 1.0 - meaning.offset, dtype=live.dtype, device=live.device)
@@ -47,8 +47,9 @@ def with_tensors(live: Live, call: Call, d: int, meaning: Meaning) -> Live:
     if call.takes("shift"):
         live = replace(live, shift=torch.zeros(shape, dtype=live.dtype, device=live.device, requires_grad=True))
     with torch.no_grad():
-        for other in others_of(live) if call.quiet else ():
-            other.zero_()
+        if (number := call.others) is not None:
+            for other in others_of(live):
+                other.fill_(number)
         return untied(live, d, meaning) if call.layout.added or call.layout.groups > 1 else live
 
 

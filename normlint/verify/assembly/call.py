@@ -56,7 +56,7 @@ class Call:
     input: str = ""  # passed by this name; "" as the first
     pick: tuple[Any, ...] = ()
     partial: bool = False
-    quiet: bool = False  # parameters other than the gain and shift are set to zero
+    others: float | None = None  # what parameters other than the gain and shift are filled with; None: left as made
 
     @property
     def divide(self) -> float:

@@ -142,10 +142,10 @@ class Search:
         if live.gain is None and not self.job.meaning.applied:
             return
         fresh = True
-        for quiet in (False, True) if others_of(live) else (False,):
+        for filled in (None, 0.0, 1.0) if others_of(live) else (None,):
             named = self._roles_by_use | self._roles_from_meaning(live)
             for loud in calls(live.target, self.job.input, named, layout):
-                call = replace(loud, quiet=quiet)
+                call = replace(loud, others=filled)
                 live = live if fresh else self._made(make, layout, width)
                 way = Way(make, live, prepared(live, call, width, self.job.meaning))
                 fresh = False

@@ -19,13 +19,14 @@ from normlint.verify.bench.causes import ROW_OVERFLOWS, cause
 from normlint.verify.bench.effective_eps import Settled, fit, of_half, rows, settle
 from normlint.verify.bench.moving import movable
 from normlint.verify.bench.probes import CLONES_DIFFER, FP32, HALVES, PLAIN, SHORT, Case, with_rank
-from normlint.verify.bench.properties import CHECKS, D
+from normlint.verify.bench.properties import CHECKS, D, others, plain
 from normlint.verify.bench.sweep import sweep
 from normlint.verify.subject import CannotBuildError, Made, Subject
 
 ALL: Final = (torch.float32, torch.float16, torch.bfloat16)
 EMPTY: Final = "empty"
 EPS: Final = "effective eps"
+EXACT: Final = 1e-6
 GAIN_SHAPE: Final = (64, 1024)
 SMALL_GAIN: Final = 1.5 * 2**-9  # 1 + w is 1 in bf16
 Check = Callable[[], Iterator[Outcome]]
@@ -96,7 +97,7 @@ def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...], m
         values = one.order not in (RAISED, SHAPE)
         if one.probe.passed or (values and bench.subject.meaning.reported):
             continue
-        if doubt := bench.subject.doubt(values=values):
+        if doubt := bench.subject.doubt(values=values) or (values and _unknown_factor(bench)):
             raise CannotBuildError(f"{doubt} ({one.probe.message})")
     yield from first
     if any(o.order == RAISED for o in first):
@@ -112,6 +113,23 @@ def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...], m
     checks += [(name, "fp32", name, partial(check, bench)) for name, check in (*more.checks, *CHECKS)]
     checks.append(("moves to another device", "fp32", "moves to another device", partial(movable, bench)))
     yield from chain.from_iterable(_run_check(*check) for check in checks)
+
+
+def _unknown_factor(bench: Bench) -> str:
+    """Return what must be known of a gain that isn't applied as it is, or of another parameter that scales; else ""."""
+    made, x = bench.fresh(bench.size(D)), plain(bench, 5)
+    for name, other in others(made, x.shape[-1]):
+        if not bool(((other == 0) | (other == 1)).all()):
+            return f"to know what `{name}` does"
+    gain, _ = effective(made, x.shape[-1])
+    if gain is None or not gain.isfinite().all() or ((gain - 1).abs() < EXACT).all():
+        return ""
+    with torch.no_grad():
+        y, exact = bench.run(made, x.clone()), wide(x)
+    if y.shape != x.shape:
+        return ""
+    off = measure.elementwise(y, bench.reference(exact), bench.reference.spread(exact))
+    return "to know how its gain is computed" if off <= measure.LIMIT[torch.float32] else ""
 
 
 RAISED: Final = 5
@@ -233,6 +251,8 @@ def _row_gain(bench: Bench, dtype: torch.dtype) -> Iterator[Outcome]:
     if case is None or limit is None or bench.subject.meaning.kind == "l2":  # F.normalize rounds its norm to half
         return
     made = bench.made(case.shape[-1], dtype)
+    if others(made, case.shape[-1]):  # which may scale by another number once it is rounded
+        return
     x = torch.randn(case.shape, generator=bench.generator(90)).to(bench.device, dtype)
     with torch.no_grad():
         if made.shift is not None:

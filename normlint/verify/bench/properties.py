@@ -31,6 +31,7 @@ from normlint.verify.subject import CannotBuildError, Made
 
 PASSED_EPS: Final = 0.3
 D: Final = 16
+SAME: Final = 1e-3
 ROWS: Final = 2  # the salt of the random input whose rows are changed one by one
 
 
@@ -171,6 +172,11 @@ def gradients(bench: Bench) -> Iterator[Outcome]:
         else:
             off = measure.rowwise(got_gain.reshape(-1), want_gain.reshape(-1), 0.0, eps)
             yield within("gain gradient", off, measure.GRADIENT_LIMIT, words.gradient("gain", off * eps), 62)
+    if made.shift is not None and made.module is not None and made.shift.requires_grad:
+        with torch.enable_grad():
+            y = bench.run(made, x.clone())
+            found = torch.autograd.grad(y.sum(), made.shift, allow_unused=True) if y.requires_grad else (None,)
+        yield holds("shift gradient", found[0] is not None, "the shift gets no gradient", 63)
 
 
 def zero_gradient(bench: Bench) -> Iterator[Outcome]:
@@ -313,25 +319,42 @@ def quiet(bench: Bench) -> Iterator[Outcome]:
     yield holds("prints nothing", not text, message, 78)
 
 
-def effects(bench: Bench) -> Iterator[Outcome]:
-    """Check that the output depends on each parameter of the module that has one number a feature.
+def others(made: Made, d: int) -> list[tuple[str, Tensor]]:
+    """Return the parameters of the module with one number a feature that are neither its gain nor its shift."""
+    found = () if made.module is None else made.module.named_parameters(recurse=False)
+    return [(name, p) for name, p in found if p.numel() == d and p is not made.gain and p is not made.shift]
 
-    Where one has no effect, the way to call the norm that agrees may be one that leaves out what the norm forgets.
+
+def effects(bench: Bench) -> Iterator[Outcome]:
+    """Check that each element of any other such parameter scales or shifts its own feature, the same in all rows.
+
+    Where one has no effect, the way to call the norm that agrees may be one that leaves out what the norm forgets; and
+    where it has another, what agrees may do so for its first values alone.
     """
     d = bench.size(D)
-    made = bench.made(d)
-    if made.module is None:
-        return
-    others = ((n, p) for n, p in made.module.named_parameters(recurse=False) if n not in bench.subject.meaning.held)
-    own = {n: p for n, p in others if p.numel() == d and p is not made.gain and p is not made.shift}
-    if not own:
-        return
-    with torch.enable_grad():
-        y = bench.run(made, plain(bench, 5))
-        grads = torch.autograd.grad(y.sum(), list(own.values()), allow_unused=True) if y.requires_grad else [None]
-    for name, grad in zip(own, grads, strict=False):
-        message = f"needs a way to call it in which `{name}` has an effect"
-        yield replace(holds("effect of parameters", grad is not None, message, 99), status=SKIPPED)
+    made, x = bench.made(d), plain(bench, 5)
+    for name, p in others(made, d):
+        if name not in bench.subject.meaning.held:
+            moved = [_moved(bench, made, p, x, at) for at in (0, d // 2, d - 1)]
+            what = f"to know what `{name}` does" if any(moved) else f"a way to call it in which `{name}` has an effect"
+            fine = moved == ["own"] * len(moved)
+            yield replace(holds("effect of parameters", fine, f"needs {what}", 25), status=SKIPPED)
+
+
+def _moved(bench: Bench, made: Made, p: Tensor, x: Tensor, at: int) -> str:
+    """Return what changes with one element of a parameter: "own" for its feature by one factor or summand, or ""."""
+    with torch.no_grad():
+        before, element = bench.run(made, x.clone()).double(), p.view(-1)[at].clone()
+        p.view(-1)[at] = element + 0.7
+        after = bench.run(made, x.clone()).double()
+        p.view(-1)[at] = element
+    if before.shape != x.shape or torch.equal(before, after):
+        return ""
+    was, now = (y.reshape(-1, x.shape[-1]) for y in (before, after))
+    alone = torch.equal(was.index_fill(1, torch.tensor([at]), 0), now.index_fill(1, torch.tensor([at]), 0))
+    steps = (now[:, at] / was[:, at], now[:, at] - was[:, at])
+    steady = any(bool(torch.allclose(step, step[:1], rtol=SAME, atol=SAME)) for step in steps)
+    return "own" if alone and steady else "more"
 
 
 CHECKS: Final[tuple[tuple[str, Callable[[Bench], Iterator[Outcome]]], ...]] = (

@@ -25,6 +25,7 @@ from normlint.verify.program.surroundings import Surroundings, holds, surroundin
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
 _FOLDED: Final = re.compile(
     r"\b(?:view|reshape|unflatten)\((?:(?!\bview\(|\breshape\().)*?(?:\bself\.|[ (](?:[2-9]|\d\d+)\b)"
+    r"|\brearrange\([^\"']*[\"'][^\"'>]*\("
 )
 _TEST: Final = re.compile(r"(?P<name>[^\W\d]\w*)(?: (?P<is>[!=]=) (['\"])(?P<word>[^'\"]*)\3)?")
 _AXES: Final = ("dim", "dims", "axis")

@@ -26,6 +26,7 @@ from normlint.engine.linter import (
 from normlint.engine.placing import HomeEdit, edited, fitted, home_edits
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.selection import Demand
+from normlint.fixes.importers import broken_by
 from normlint.norm.kept import is_used_up, kept, start_round
 from normlint.rules import Analysis
 from normlint.text import marks
@@ -118,6 +119,7 @@ class Rounds:
     still_accepted: Counter[tuple[object, ...]] = field(default_factory=Counter)
     seen: set[str] = field(default_factory=set)
     dropped: dict[tuple[object, ...], Diagnostic] = field(default_factory=dict)
+    relied_on: dict[tuple[object, ...], tuple[Diagnostic, str]] = field(default_factory=dict)  # with the file that does
     fixed: list[Diagnostic] = field(default_factory=list)
     touched: dict[Key, tuple[str, ...]] = field(default_factory=dict)
 
@@ -145,8 +147,10 @@ class Rounds:
         report = report_of(views)
         findings = self._not_accepted(report.findings)
         there = {_finding_key(one) for one in findings}
-        notes = tuple(_note(one) for key, one in self.dropped.items() if key in there)
-        return replace(report, findings=findings, notes=notes)
+        notes = [_note(one, "its result would not be sound") for key, one in self.dropped.items() if key in there]
+        relied_on = ((one, file) for key, (one, file) in self.relied_on.items() if key in there)
+        notes += [_note(one, f"{file} relies on what it changes") for one, file in relied_on]
+        return replace(report, findings=findings, notes=tuple(notes))
 
     def _not_accepted(self, findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Return the findings that the baseline doesn't accept; one whose line a fix has changed stays accepted."""
@@ -225,6 +229,7 @@ class Rounds:
             for one in sorted(_candidates(view), key=lambda one: one.hull)
             if left[one.diagnostic] > 0 and not self.request.skipped.intersection(_norms(view, one.diagnostic))
         ]
+        found = [one for one in found if not self._is_relied_on(view, one)]
         first = {
             norm
             for one in found
@@ -232,6 +237,21 @@ class Rounds:
             for norm in one.diagnostic.norms
         }
         return [one for one in found if one.is_safe or first.isdisjoint(one.diagnostic.norms)]
+
+    def _is_relied_on(self, view: View, one: _Chosen) -> bool:
+        """Return whether other code, perhaps of another file, relies on what the fix changes."""
+        key = _finding_key(one.diagnostic)
+        for number in one.diagnostic.norms if key not in self.relied_on else ():
+            norm = view.analysis.norms[number - view.before]
+            owner = getattr(norm, "owner", None)
+            if owner is not None:
+                gains = [p.name for p in owner.unused_params] if one.diagnostic.code == "NRM505" else []
+                home = owner.name.rpartition(".")[2]
+                path = view.source.path if view.demand.around else ""
+                file = broken_by(path, view.unit.text, one.diagnostic.code, home, one.edits, gains)
+                if file:
+                    self.relied_on[key] = one.diagnostic, file
+        return key in self.relied_on
 
 
 def rewritten(
@@ -319,8 +339,8 @@ def _finding_key(one: Diagnostic) -> tuple[object, ...]:
     return one.start.cell, one.code, one.norm
 
 
-def _note(one: Diagnostic) -> Failure:
-    return Failure(one.path, one.start.line, f"the fix of {one.code} is left out: its result would not be sound")
+def _note(one: Diagnostic, why: str) -> Failure:
+    return Failure(one.path, one.start.line, f"the fix of {one.code} is left out: {why}")
 
 
 def _unsettled(fixed: Iterable[Diagnostic]) -> BadSourceError:

@@ -218,7 +218,7 @@ class _Case:
         self.unproved = {
             key: f"{self._codes(key)} fixed, but {_unproved_text(after)}"
             for key, (_, after) in verdicts.items()
-            if after.status == SKIPPED or (after.status == WRONG and not self.all_run)
+            if after.status in (SKIPPED, WRONG)
         }
         if not refused:
             return False

@@ -102,9 +102,12 @@ def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
     besides = _codes(options.extend_ignore or [], "--extend-ignore")
 
     def adjust(settings: Settings) -> Settings:
+        # as in ruff, what the command line selects is not ignored by a configuration
+        configured = settings.ignore if select is None else ()
+        configured = tuple(code for code in configured if not any(map(code.startswith, extend)))
         return settings.over(
             select=select,
-            ignore=(*(settings.ignore if ignore is None else ignore), *besides),
+            ignore=(*(configured if ignore is None else ignore), *besides),
             min_severity=options.min_severity,
             fail_on=options.fail_on,
             extend_select=extend,

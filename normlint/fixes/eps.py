@@ -153,20 +153,32 @@ def _use_source(norm: Norm, tree: Tree, source: Source, changes: Changes) -> Fix
         text, changes = text or found.text, {**changes, **found.changes}
     # only its eps may show that it is a norm
     trial = Trial(tree, norm, "NRM304", gained=not norm.main.eps, partly=True)
-    large = any((e.value or 0) >= LARGE for c in norm.computations for e in c.eps)  # it may be no eps, as in 1 + x²
+    # a model was trained with the number that acts
+    moved = any(e.value is not None and e.value != _default(tree, source) for c in norm.computations for e in c.eps)
     more = ", and hand it on" if any(isinstance(node, cst.Parameters) for node in changes) else ""
-    fix = trial.first([(f"Use `{text}`{more}", changes)], UNSAFE if large else SAFE)
+    fix = trial.first([(f"Use `{text}`{more}", changes)], UNSAFE if moved else SAFE)
     return fix or trial.first([(f"Use `{text}`{more}", {**changes, **_with_usual_value(tree, norm, source)})], UNSAFE)
 
 
 def _with_usual_value(tree: Tree, norm: Norm, source: Source) -> Changes:
     """Set an eps that is out of range to the usual number; as it was unused, nobody noticed its value."""
+    wrong = (one for v in _first_values(tree, source) for one in origin(tree, v) if not 0 < (number(one) or 0) < LARGE)
+    return {node: new for one in wrong for node, new in _instead(one, usual(norm)).items()}
+
+
+def _first_values(tree: Tree, source: Source) -> list[cst.BaseExpression | None]:
+    """Return what the class stores as its eps, or else the default of the parameter."""
     holder = source.holder
     taking = constructor(holder) if isinstance(holder, cst.ClassDef) else holder
-    kept_there = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []
-    values = kept_there or [default(taking, source.name) if taking is not None else None]
-    wrong = (one for v in values for one in origin(tree, v) if not 0 < (number(one) or 0) < LARGE)
-    return {node: new for one in wrong for node, new in _instead(one, usual(norm)).items()}
+    stored_there = stores(tree.document, holder, source.name) if isinstance(holder, cst.ClassDef) else []
+    return stored_there or [default(taking, source.name) if taking is not None else None]
+
+
+def _default(tree: Tree, source: Source) -> float | None:
+    """Return the number that the eps is unless another is passed; None if that isn't known."""
+    values = {number(one) for v in _first_values(tree, source) for one in origin(tree, v)}
+    first = values.pop() if len(values) == 1 else None
+    return None if first is None else float(first)
 
 
 def taken_here(norm: Norm, place: Span, tree: Tree) -> Fix | None:

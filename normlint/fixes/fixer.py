@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -57,7 +58,8 @@ class Fixer:
         other = self._sharing_norm(norms) or beside(tree, fix.edits, tree.owners, by_themselves)
         other = other or beside_norm(tree, fix.edits, norms)
         if not other:
-            return fix
+            unsure = not finding.code.startswith("NRM2") and _is_of_forward_alone(tree, fix)
+            return replace(fix, applicability=Applicability.UNSAFE) if unsure else fix
         message = f"{fix.message} (`{other}` would change, too)"
         return replace(fix, message=message, applicability=Applicability.DISPLAY)
 
@@ -80,6 +82,15 @@ class Fixer:
         others = (n for n in self.judged if any(c.statistic.span in places for c in n.computations))
         apart = (n for n in others if owners.get(n.qualname, n.owner.span) == n.owner.span)
         return next((n.qualname for n in apart if (n.qualname, n.span) not in keys), "")
+
+
+def _is_of_forward_alone(tree: Tree, fix: Fix) -> bool:
+    """Return whether a fix changes the forward of an autograd.Function, whose backward may compute the same again."""
+    functions = {tree.around(edit.span, ast.FunctionDef) for edit in fix.edits}
+    names = {node.name for node in functions if isinstance(node, ast.FunctionDef)}
+    holders = {tree.holder(node, ast.ClassDef) for node in functions if node is not None}
+    methods = {one.name for cls in holders if isinstance(cls, ast.ClassDef) for one in cls.body if hasattr(one, "name")}
+    return names == {"forward"} and "backward" in methods
 
 
 def combined(fixes: Sequence[Fix | None]) -> Fix | None:

@@ -27,6 +27,11 @@ from normlint.text.frozen import dataclass, replace
 from normlint.text.marks import reductions
 
 _TORCH = re.compile(r"\btorch\b")
+_NUMPY = re.compile(r"^[ \t]*(?:import|from) numpy\b|\.numpy\(", re.MULTILINE)
+_OF_TORCH = re.compile(
+    r"\btorch\b|\bF\.|\.(?:float|to|type_as|rsqrt|half|double|bfloat16|unsqueeze|dim|size|new_\w+)\("
+)
+_COMMENT = re.compile(r"#[^\n]*")
 _TORCHS = re.compile(r"torch(?<=\btorch)\.(\w+)")
 
 
@@ -140,7 +145,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
             owners[name] = replace(
                 owner, handed_params=handed, keeps=keeps, undone=undone, brought_back=back, passes=passing == {True}
             )
-        norm = _norm(entry, name, owners[name], group)
+        norm = _norm(module, entry, name, owners[name], group)
         norms += [norm] if norm is not None else []
     yield from (replace(norm, wide=wide) for norm in _compared(norms, entry))
 
@@ -326,13 +331,24 @@ def _owner(module: Module, entry: Entry, name: str, maker: str, attrs: dict[str,
 def read_elsewhere(module: Module, name: str) -> bool:
     """Return whether an attribute is read from another object than `self`, or by a function outside of classes."""
     read = name in module.read or is_base(module.text, name)
-    if read or re.search(rf"(?<!\bself)\.{name}\b|\bgetattr\([^()]*[\"']{name}[\"']", module.text):
+    used = re.compile(rf"(?<!\bself)\.{name}\b|\bgetattr\([^()]*[\"']{name}[\"']")
+    if read or (used.search(module.text) and used.search(_COMMENT.sub("", module.text))):
         return True
     loose = (module.source(piece.span) for piece in module.pieces if piece.kind == "def")
     return any(re.search(rf"\bself\.{name}\b", text) for text in loose)
 
 
-def _norm(entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | None:
+def _may_be_of_arrays(module: Module, owner: Owner) -> bool:
+    """Return whether a function names nothing of torch, calls methods as numpy spells them, and numpy is imported."""
+    if owner.method or "keepdims" not in module.text:
+        return False
+    own = next((module.source(piece.span) for piece in module.pieces if piece.span.holds(owner.span)), "")
+    return "keepdims" in own and bool(_NUMPY.search(module.text)) and not _OF_TORCH.search(own)
+
+
+def _norm(module: Module, entry: Entry, name: str, owner: Owner, group: list[_Found]) -> Norm | None:
+    if _may_be_of_arrays(module, owner):
+        return None
     both = _with_moved_gain(group)
     meant = (f for f in group if f.computation.statistic.span not in both and is_feature_norm(f.computation, owner))
     kept = _unique(replace(_intended(f.computation, owner), joined=f.origin.span, grad=f.origin.grad) for f in meant)

@@ -181,16 +181,17 @@ def unused_eps(norm: Norm) -> Iterator[Problem]:
 
         def forward(self, x):
             h = x.float()
-            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-8)).type_as(x) * self.weight
+            return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)).type_as(x) * self.weight
     ```
     ```diff
-    -        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-8)).type_as(x) * self.weight
+    -        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)).type_as(x) * self.weight
     +        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
     ```
 
     An eps that one path uses and another doesn't is reported where it is lost.
 
-    Fix safety: safe, for whoever passes an eps gets it; unsafe where just one path has a number of its own.
+    Fix safety: safe where the default is the number that acts, or none does; unsafe otherwise, for a model was trained
+    with that number, and where just one path has one of its own.
     """
     own = norm.meant or ((norm.owner.alone or not norm.owner.method) and all(map(_written_out, norm.computations)))
     if norm.owner.unused_eps is not None and own:

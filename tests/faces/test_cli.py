@@ -226,6 +226,14 @@ def test_the_command_line_lies_over_the_configuration(bad: Run) -> None:
     assert bad("--config", "other.toml").status == 1
 
 
+def test_what_the_command_line_selects_is_not_ignored_by_the_configuration(bad: Run) -> None:
+    write(pyproject__toml='[tool.normlint]\nignore = ["NRM101"]\noutput-format = "concise"\n')
+    assert bad().status == 0
+    for arguments in (["--select", "NRM1"], ["--extend-select", "NRM101"]):
+        assert bad(*arguments).out.startswith("a.py:1:9: NRM101")
+        assert bad(*arguments, "--ignore", "NRM101").status == 0
+
+
 def test_files_are_chosen_by_options(bad: Run) -> None:
     assert bad("--extend-exclude", "a.py").status == 0
     assert bad("--exclude", "a.*").status == 0

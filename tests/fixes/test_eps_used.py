@@ -303,15 +303,28 @@ def test_the_eps_that_is_taken_is_used(case: Case) -> None:
     is_fixed(case)
 
 
+SAME = Case(
+    "", "NRM304", module(TAKES, "self.eps = eps", H, LITERAL.replace("1e-8", "1e-6")), (("+ 1e-6", "+ self.eps"),)
+)
 SQUASHED = Case("", "NRM304", function(EPS, H, f"return h / (1 + {MS}).sqrt() * weight"), (("(1 +", "(eps +"),))
 
 
 @pytest.mark.parametrize(
     ("case", "trusted"),
-    [(MOVED[0], Applicability.UNSAFE), (USED[0], Applicability.SAFE), (SQUASHED, Applicability.UNSAFE)],
-    ids=["an eps that is moved", "an eps that is used", "one in the place of a number that may be no eps"],
+    [
+        (MOVED[0], Applicability.UNSAFE),
+        (SAME, Applicability.SAFE),
+        (USED[0], Applicability.UNSAFE),
+        (SQUASHED, Applicability.UNSAFE),
+    ],
+    ids=[
+        "an eps that is moved",
+        "an eps that is used, whose default is the number that acted",
+        "an eps that is used, whose default is another number",
+        "one in the place of a number that may be no eps",
+    ],
 )
-def test_a_place_may_have_been_trained_with_and_a_promise_is_kept(case: Case, trusted: Applicability) -> None:
+def test_a_safe_fix_leaves_what_a_model_may_have_been_trained_with(case: Case, trusted: Applicability) -> None:
     (finding,) = (f for f in analyse(case.before).findings if f.code == case.code)
     assert finding.fix is not None
     assert finding.fix.applicability is trusted

@@ -1,0 +1,95 @@
+"""What a fix would break in code that uses the norm, in its own file and in others of its package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from normlint.engine.fix import Fixed, FixRequest, fix_file
+from normlint.engine.selection import Demand
+
+HEAD = "import torch\nfrom torch import nn\n\n\n"
+RETURNS = "        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight\n"
+NORM = (
+    HEAD
+    + """class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.eps = eps
+
+    def forward(self, x):
+        h = x.float()
+"""
+    + RETURNS
+)
+IN_PLACE = NORM.replace(
+    RETURNS,
+    "        x.mul_(torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps))\n        return x.mul_(self.weight)\n",
+)
+UNUSED = NORM.replace(" * self.weight\n", "\n")
+WIDE = NORM.replace(".to(x.dtype) * self.weight", " * self.weight.float()")
+NO_EPS = NORM.replace("dim, eps=1e-6", "dim").replace("        self.eps = eps\n", "").replace(" + self.eps", "")
+HELPER = (
+    "import torch\n\n\ndef mean_square(h):\n    return h.pow(2).mean(-1)\n\n\n"
+    "def rms_norm(x, weight, eps=1e-6):\n    h = x.float()\n"
+    "    return (h * torch.rsqrt(mean_square(h) + eps)).to(x.dtype) * weight\n"
+)
+BLOCK = (
+    "class Block(nn.Module):\n    def __init__(self, dim):\n        super().__init__()\n"
+    "        self.norm = RMSNorm(dim)\n\n    def forward(self, x):\n        {}\n"
+)
+SUBCLASS = "class Scaled(RMSNorm):\n    {}\n"
+
+# the norm, what is in another file, and the same where nothing relies on the change
+USERS = {
+    "the effect of a norm that is called for it": (
+        IN_PLACE, BLOCK.format("self.norm(x); return x"), BLOCK.format("return self.norm(x)")),
+    "a gain that is applied by the caller": (
+        UNUSED, BLOCK.format("return self.norm(x) * self.norm.weight"), BLOCK.format("return self.norm(x)")),
+    "an output in fp32": (
+        WIDE, BLOCK.format("return self.norm(x) @ self.out.float()"), BLOCK.format("return self.norm(x) @ self.out")),
+    "a subclass whose eps is a property": (
+        NO_EPS, SUBCLASS.format("@property\n    def eps(self):\n        return 1e-3"), SUBCLASS.format("scale = 2")),
+    "a subclass that has no eps on purpose": (
+        NO_EPS, SUBCLASS.format("eps = None"), SUBCLASS.format("slope = None")),
+    "a helper that others call": (
+        HELPER,
+        "from .norms import mean_square\n\n\ndef energy(x):\n    return mean_square(x).sum(-1)\n",
+        "from .norms import rms_norm\n\n\ndef energy(x):\n    return rms_norm(x, 1).sum(-1)\n"),
+}  # fmt: skip
+
+
+def fixed(folder: Path, norm: str, user: str, name: str = "user.py") -> Fixed:
+    package = folder / "package"
+    package.mkdir(exist_ok=True)
+    (package / "__init__.py").write_text("")
+    (package / "norms.py").write_text(norm)
+    (package / name).write_text(user if "import" in user else f"{HEAD}from .norms import RMSNorm\n\n\n{user}")
+    done = fix_file(str(package / "norms.py"), FixRequest(Demand()))
+    assert isinstance(done, Fixed)
+    return done
+
+
+@pytest.mark.parametrize(("norm", "relying", "other"), USERS.values(), ids=USERS)
+def test_a_fix_is_left_out_where_another_file_relies_on(
+    norm: str, relying: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("normlint.fixes.importers._FRESH", 1e-9)  # the file is read again at once
+    assert fixed(tmp_path, norm, other).changed
+    done = fixed(tmp_path, norm, relying)
+    assert not done.changed
+    assert any("user.py relies on what it changes" in note.message for note in done.report.notes)
+
+
+@pytest.mark.parametrize("name", ["the effect of a norm that is called for it", "a subclass whose eps is a property"])
+def test_a_fix_is_left_out_where_its_own_file_relies_on(name: str, tmp_path: Path) -> None:
+    norm, relying, _ = USERS[name]
+    assert not fixed(tmp_path, f"{norm}\n\n{relying}", "").changed
+
+
+def test_a_file_that_imports_nothing_of_it_is_no_user(tmp_path: Path) -> None:
+    assert fixed(
+        tmp_path, IN_PLACE, "import torch\n\n\n" + USERS["the effect of a norm that is called for it"][1]
+    ).changed

@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.lower_expressions import MOST_NESTED, PLAIN, Expressions
@@ -70,6 +70,13 @@ class Lowering(Expressions):
     def asserts(self, node: ast.Assert) -> s.Stmt:
         """Convert an assert to `if test: pass` with a raise in `else`."""
         return s.If(self.at(node), self.expr(node.test), (), (s.Raise(self.at(node), self.maybe(node.msg), True),))
+
+    def expression(self, node: ast.Expr) -> s.Stmt:
+        """Convert an expression statement; `torch._assert(test, message)` and `torch._check` are asserts."""
+        call = node.value
+        if isinstance(call, ast.Call) and call.args and _CHECKS.fullmatch(ast.unparse(call.func)):
+            return s.If(self.at(node), self.expr(call.args[0]), (), (s.Raise(self.at(node), None, True),))
+        return s.Evaluate(self.at(node), self.expr(call))
 
     def jump(self, node: ast.stmt) -> s.Stmt:
         return s.Jump(self.at(node), type(node).__name__.lower())
@@ -155,13 +162,14 @@ def _plain_import(node: ast.alias) -> tuple[str, str]:
     return (node.asname, node.name) if node.asname else (first, first)
 
 
+_CHECKS: Final = re.compile(r"torch\._(?:assert|check)")
 _L = Lowering
 _STMT: dict[type[ast.stmt], Callable[[Lowering, Any], s.Stmt]] = {
     ast.AnnAssign: _L.ann_assign, ast.Assert: _L.asserts, ast.Delete: _L.delete, ast.Break: _L.jump,
     ast.Continue: _L.jump, ast.Global: _L.declare, ast.Nonlocal: _L.declare, ast.With: _L.with_,
     ast.AsyncWith: _L.with_, ast.Try: _L.try_, ast.Match: _L.match, ast.FunctionDef: _L.function,
     ast.AsyncFunctionDef: _L.function, ast.ClassDef: _L.class_, ast.Import: _L.import_, ast.ImportFrom: _L.import_from,
-    **{kind: _L.plain for kind in PLAIN if issubclass(kind, ast.stmt)},
+    **{kind: _L.plain for kind in PLAIN if issubclass(kind, ast.stmt)}, ast.Expr: _L.expression,
 }  # fmt: skip
 if hasattr(ast, "TryStar"):  # since Python 3.11
     _STMT[ast.TryStar] = _L.try_

@@ -134,6 +134,8 @@ def _compare(m: Machine, left: Value, op: str, right: Value) -> bool:
     known = _known(left, op, right)
     if known is not None:
         return known
+    if (sizes := _element_sizes(left, op, right)) is not None:
+        return m.ctx.narrow(DType.INPUT, sizes, f"{describe(left)} {op} {describe(right)}")
     if op == "is" or "data_ptr" in describe(left):  # asks whether the two share their memory
         m.ctx.note("identity", NOWHERE)
     outcome = m.ctx.decide(f"{describe(left)} {op} {describe(right)}")
@@ -160,6 +162,19 @@ def _known(left: Value, op: str, right: Value) -> bool | None:
         items = [i.value for i in right.items if isinstance(i, Constant)]
         return left.value in items if len(items) == len(right.items) else None
     return None
+
+
+_BYTES: Final = {"fp16": 2, "bf16": 2, "fp32": 4, "fp64": 8}
+
+
+def _element_sizes(left: Value, op: str, right: Value) -> frozenset[str] | None:
+    """Return the dtypes for which a test of the input's `element_size()` holds; None for any other test."""
+    sole = left.sole.atom if isinstance(left, Product) and left.sole else None
+    most = right.number if isinstance(right, Product) else None
+    if not isinstance(sole, Apply) or sole.name != "element_size" or most is None:
+        return None
+    holds = {"==": int.__eq__, "<": int.__lt__, "<=": int.__le__}.get(op)
+    return None if holds is None else frozenset(name for name, size in _BYTES.items() if holds(size, int(most)))
 
 
 def _is_length(value: Product) -> bool:

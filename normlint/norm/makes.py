@@ -398,9 +398,18 @@ def stored(function: Function) -> Iterator[tuple[str, ast.expr]]:
     for stmt in statements(function):
         value = stmt.value if isinstance(stmt, ast.Assign | ast.AnnAssign) else None
         targets = stmt.targets if isinstance(stmt, ast.Assign) else [getattr(stmt, "target", None)]
-        for target in targets if value is not None else ():
-            if isinstance(target, ast.Attribute) and dotted(target) == f"self.{target.attr}" and value is not None:
-                yield target.attr, value
+        for target, given in _pairs(targets, value):
+            if isinstance(target, ast.Attribute) and dotted(target) == f"self.{target.attr}":
+                yield target.attr, given
+
+
+def _pairs(targets: Iterable[ast.AST | None], value: ast.expr | None) -> Iterator[tuple[ast.AST | None, ast.expr]]:
+    """Yield each target with what it is set to; of a tuple that is set to a tuple, each item with its own."""
+    for target in targets if value is not None else ():
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            yield from zip(target.elts, value.elts, strict=True)
+        elif value is not None:
+            yield target, value
 
 
 @lru_cache(maxsize=512)  # several rules look through the functions of a text in turn

@@ -8,7 +8,7 @@ from functools import partial
 
 from normlint.evaluate.attributes import SIZES
 from normlint.evaluate.monomial import NOWHERE, Mono, Param, Scalar, Step, bears_data
-from normlint.norm.conventions import is_scale_norm, is_uncentred, starts_at_zero
+from normlint.norm.conventions import intent, is_scale_norm, is_uncentred, starts_at_zero
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.recognise import deep_steps
 from normlint.rules.registry import Fixes, Problem, rule
@@ -251,7 +251,7 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
             yield Problem(
                 norm.span, f"no gradient flows, not even to `{c.gains[0].param.name}`, which is to be trained"
             )
-        designed = step is not None and step.op == "detach" and owner.intent == "norm"  # a norm of its author's own
+        designed = step is not None and step.op == "detach" and intent(owner.name) == "norm"  # one of its author's own
         if step is not None and not designed and not _asked_for(norm, c):
             yield Problem(step.span, "no gradient flows through the statistic", partial(formula.attach, norm, c))
 

@@ -37,6 +37,10 @@ _KNOWN: Final = (os.path.dirname(normlint.__file__), os.path.dirname(torch.__fil
 MORE: Final = judge.More(checks=(("effect of parameters", effects),))
 
 trust(Config)
+with contextlib.suppress(ImportError):  # models ask which torch there is
+    from packaging.version import Version
+
+    trust(Version)
 
 
 Names = Callable[[Job], dict[str, Any]]

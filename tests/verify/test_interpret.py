@@ -380,6 +380,35 @@ OWN = NORM.replace(
     "self.weight = nn.Parameter(torch.ones(dim))", "self.weight = nn.Parameter(torch.full((dim,), {first}))"
 )
 SPARED: dict[str, tuple[str, str, str]] = {
+    "a class that a registry takes, of which the package is not here": (
+        NORM.replace(
+            "import torch\n", "import torch\nfrom registry import Registry\nMODELS = Registry('model')\n"
+        ).replace("class", "@MODELS.register_module('LN')\nclass", 1),
+        "Norm.forward",
+        "match",
+    ),
+    "a test of torch's version": (
+        NORM.replace("import torch\n", "import torch\nfrom packaging import version\n")
+        .replace(
+            "class",
+            "NEW = version.parse(version.parse(torch.__version__).base_version) >= version.parse('1.13')\n\nclass",
+            1,
+        )
+        .replace("h = x.float()", "h = x.float() if NEW else x"),
+        "Norm.forward",
+        "match",
+    ),
+    "a dataclass with slots and a variable of the class": (
+        NORM.replace("import torch\n", "import torch\nfrom dataclasses import dataclass\nfrom typing import ClassVar\n")
+        .replace(
+            "class Norm",
+            "@dataclass(slots=True)\nclass Config:\n    kind: ClassVar[str] = 'rms'\n    eps: float = 1e-6\n\nclass Norm",
+            1,
+        )
+        .replace("self.eps = eps", "self.eps = Config(eps).eps"),
+        "Norm.forward",
+        "match",
+    ),
     "a gain that starts at a tenth and is applied ten times": (
         OWN.format(first="0.1").replace(GAIN, "to(x.dtype) * (10 * self.weight)"),
         "Norm.forward",

@@ -343,7 +343,13 @@ def _class(scope: Scope, stmt: s.Class) -> Outcome:
 
 def _decorator(scope: Scope, node: s.Expr) -> Any:
     """Return the value of a decorator, without the options of one that doesn't change what is computed."""
-    named = expressions.evaluate(scope, node.func if isinstance(node, s.Call) else node)
+    head = node.func if isinstance(node, s.Call) else node
+    try:
+        named = expressions.evaluate(scope, head)
+    except (Unsupported, TypeError, AttributeError, NameError):
+        if isinstance(head, s.Attribute) and head.name.startswith("register"):  # in a registry that isn't known
+            return world.UNCHANGED
+        raise
     if _registers(named):
         return world.UNCHANGED
     if not isinstance(node, s.Call):

@@ -31,7 +31,8 @@ _SPACES: Final = frozenset(
         "torch.autograd.function torch.cuda torch.cuda.amp torch.amp torch.utils torch.utils.checkpoint torch.jit "
         "torch.compiler torch._dynamo torch.onnx torch.distributed torch.version torch.backends torch.fx torch._C "
         "math numbers functools typing typing_extensions collections collections.abc abc operator copy warnings "
-        "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types"
+        "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types "
+        "packaging packaging.version"
     ).split()
 )
 PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
@@ -94,6 +95,7 @@ _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "operator": frozenset(["add", "sub", "mul", "truediv", "neg", "eq", "lt", "gt", "is_", "not_"]),
     "einops": frozenset(["rearrange", "reduce", "repeat", "einsum", "pack", "unpack"]),
     "einops.layers.torch": frozenset(["Rearrange", "Reduce"]),
+    "packaging.version": frozenset(["parse", "Version"]),
     "numpy": frozenset(["prod", "sqrt", "log", "log2", "exp", "pi", "inf", "e", "abs", "float32", "float64", "ceil"]),
 }
 _IMPORT: Final = "import of "
@@ -228,11 +230,12 @@ def _identity_decorator(path: str) -> Native:
 
 
 def _dataclass(kind: type | None = None, /, **options: Any) -> Any:
-    """Apply `dataclasses.dataclass`; raise `Unsupported` for slots, ClassVar, InitVar and KW_ONLY."""
+    """Apply `dataclasses.dataclass`; raise `Unsupported` for InitVar and KW_ONLY."""
     if kind is None:
         return Native("dataclasses.dataclass", functools.partial(_dataclass, **options))
-    kept = vars(kind).get("__annotations__", {})
-    if options.get("slots") or any("Var" in str(text) or "KW_ONLY" in str(text) for text in kept.values()):
+    kept = {n: str(text) for n, text in vars(kind).get("__annotations__", {}).items() if "ClassVar" not in str(text)}
+    options.pop("slots", None)  # without them an instance holds the same
+    if any("InitVar" in text or "KW_ONLY" in text for text in kept.values()):
         raise Unsupported("this dataclass")
     kind.__annotations__ = dict.fromkeys(kept, object)  # of strings it would ask the module, which isn't imported
     return dataclasses.dataclass(**options)(kind)

@@ -402,7 +402,7 @@ SPARED: dict[str, tuple[str, str, str]] = {
         NORM.replace("import torch\n", "import torch\nfrom dataclasses import dataclass\nfrom typing import ClassVar\n")
         .replace(
             "class Norm",
-            "@dataclass(slots=True)\nclass Config:\n    kind: ClassVar[str] = 'rms'\n    eps: float = 1e-6\n\nclass Norm",
+            "@dataclass(slots=True)\nclass Config:\n    kind: ClassVar[str] = ''\n    eps: float = 1e-6\n\nclass Norm",
             1,
         )
         .replace("self.eps = eps", "self.eps = Config(eps).eps"),

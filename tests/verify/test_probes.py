@@ -107,6 +107,11 @@ MISTAKES = {
         name="LayerNorm"),
     "a detached gain": cls(END.replace("self.weight", "self.weight.detach()")),
     "a detached statistic": cls(over(MS + ".detach()")),
+    "a single sample that is left as it is": cls("if x.shape[0] == 1:\n            return x\n        " + END),
+    "the samples together where each has one token": cls(
+        "every = None if x.shape[-2] == 1 else -1\n        " + over("h.pow(2).mean(every, keepdim=True)")),
+    "an eps in training alone": cls(
+        "eps = self.eps if self.training else 0\n        " + END.replace("self.eps", "eps")),
     "a gain for each of several heads, and a sum in place of the mean": HEADS.replace("mean(", "sum("),
 }  # fmt: skip
 

@@ -46,6 +46,8 @@ PLAIN: Final = Case("plain", "input", (3, 5, 16))
 FP32: Final = (
     Case("small", "input ×1e-2", (3, 5, 16), scale=1e-2),
     Case("one row", "input of one axis", (16,), exact=True),
+    Case("one token", "input of one token a sample", (3, 1, 16), exact=True),
+    Case("one sample", "input of one sample", (1, 5, 16), exact=True),
     Case("square", "input of shape (D, D)", (8, 8), cube=True, exact=True),
     Case("cube", "input of shape (D, D, D)", (8, 8, 8), cube=True),
     Case("four axes", "input of four axes", (2, 3, 4, 16), exact=True),

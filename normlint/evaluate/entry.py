@@ -58,7 +58,7 @@ def symbol(m: Machine, param: s.Parameter) -> Value:
 
 
 GAINS = ("weight", "gamma", "scale", "g", "gain", "bias", "beta", "w", "b")
-_WIDE_NOTE = re.compile(r"\bFloat(32|64)\[")  # of jaxtyping
+_WIDE_NOTE = re.compile(r"(?:\w+\.)*Float(32|64)\[[^|]*\]")  # of jaxtyping
 _NUMBERS = ("int", "float", "bool", "str", "Size", "List", "Tuple", "tuple", "list")
 
 
@@ -94,7 +94,7 @@ def _argument(m: Machine, param: s.Parameter, *, function: bool, first: bool) ->
     if function and low in GAINS:
         return of_atom(Param(param.name, "unknown"), m.ctx.input_dtype, param.span)
     integral = any(word in note for word in INTEGRAL_TENSORS)
-    if (wide := _WIDE_NOTE.search(note)) is not None:
+    if first and (wide := _WIDE_NOTE.fullmatch(note)) is not None:
         m.ctx.possible[DType.INPUT] = frozenset((f"fp{wide[1]}",))
     dtype = DType.INT if integral else m.ctx.input_dtype
     return of_atom(Input(param.name, integral), dtype, param.span, alias=param.name)

@@ -123,7 +123,7 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     dims = shaping.indexed(m.ctx, m.ctx.dims(base), effects)
     if dims is None:
         dims = m.ctx.shapes.free(unread=True)
-        if not any(isinstance(i, Product) and i.mono.has_data for i in index):  # lengths say where: perhaps one token
+        if all(map(_is_place, [i for i, effect in zip(index, effects, strict=True) if effect == "?"])):
             dims = without(dims, (0,))
     if plain and any(isinstance(i, Constant) and i.value is None for i in index):
         at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
@@ -144,6 +144,13 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
     alias = "" if copied else base.alias  # a tensor of indices copies
     found = replace(algebra.opaque("index", (base.mono, key), node.span), dtype=base.dtype, alias=alias, shape=dims)
     return measured.note(m.ctx, "index", {"input": base, "index": _index_values(m, env, index)}, found)
+
+
+def _is_place(item: object) -> bool:
+    """Return whether an index is what a loop or an unpacking takes from numbers, and so may be that of one token."""
+    if not isinstance(item, Product) or item.sole is None or item.mono.has_data:
+        return False
+    return isinstance(item.sole.atom, Apply) and item.sole.atom.name == "item"
 
 
 def _index_values(m: Machine, env: Env, index: Sequence[object]) -> Value:

@@ -83,7 +83,12 @@ def truth(m: Machine, env: Env, node: s.Expr, prefer: bool | None = None) -> boo
             negated = op in _NEGATED
             sides = m.eval(env, left), m.eval(env, right)
             m.ctx.prefer = prefer if prefer is None else prefer is not negated
-            outcome = _compare(m, sides[0], _NEGATED.get(op, op), sides[1]) is not negated
+            positive = _NEGATED.get(op, op)
+            sizes = _element_sizes(m, env, sides[0], positive, sides[1])
+            if sizes is None:
+                outcome = _compare(m, sides[0], positive, sides[1]) is not negated
+            else:
+                outcome = m.ctx.narrow(DType.INPUT, sizes, f"{describe(sides[0])} {positive}") is not negated
         case s.Compare(left=left, rights=rights):
             words = [describe(m.eval(env, left)), *(f"{op} {describe(m.eval(env, e))}" for op, e in rights)]
             m.ctx.prefer = prefer
@@ -134,9 +139,7 @@ def _compare(m: Machine, left: Value, op: str, right: Value) -> bool:
     known = _known(left, op, right)
     if known is not None:
         return known
-    if (sizes := _element_sizes(left, op, right)) is not None:
-        return m.ctx.narrow(DType.INPUT, sizes, f"{describe(left)} {op} {describe(right)}")
-    if op == "is" or "data_ptr" in describe(left):  # asks whether the two share their memory
+    if _may_share(left, op, right):
         m.ctx.note("identity", NOWHERE)
     outcome = m.ctx.decide(f"{describe(left)} {op} {describe(right)}")
     asked = m.ctx.asked.get(describe(left))
@@ -164,14 +167,25 @@ def _known(left: Value, op: str, right: Value) -> bool | None:
     return None
 
 
+def _may_share(left: Value, op: str, right: Value) -> bool:
+    """Return whether a test asks if a tensor and a view or cast of it share their memory."""
+    if op == "==":
+        return "data_ptr(" in describe(left) and "data_ptr(" in describe(right)
+    both = isinstance(left, Product) and isinstance(right, Product) and left.tensor and right.tensor
+    return op == "is" and both and left.alias == right.alias != ""  # type: ignore[union-attr]
+
+
 _BYTES: Final = {"fp16": 2, "bf16": 2, "fp32": 4, "fp64": 8}
 
 
-def _element_sizes(left: Value, op: str, right: Value) -> frozenset[str] | None:
+def _element_sizes(m: Machine, env: Env, left: Value, op: str, right: Value) -> frozenset[str] | None:
     """Return the dtypes for which a test of the input's `element_size()` holds; None for any other test."""
     sole = left.sole.atom if isinstance(left, Product) and left.sole else None
     most = right.number if isinstance(right, Product) else None
     if not isinstance(sole, Apply) or sole.name != "element_size" or most is None:
+        return None
+    of = env.find(m.module.source(sole.place).partition(".")[0])
+    if not isinstance(of, Product) or not isinstance(of.atom, Input):
         return None
     holds = {"==": int.__eq__, "<": int.__lt__, "<=": int.__le__}.get(op)
     return None if holds is None else frozenset(name for name, size in _BYTES.items() if holds(size, int(most)))

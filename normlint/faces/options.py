@@ -16,7 +16,7 @@ from normlint import __version__
 from normlint.engine.config import FORMATS, SEVERITIES
 from normlint.engine.discovery import Configs, Found, discover
 from normlint.engine.report import Failure
-from normlint.engine.selection import Demand, checked_codes, demand_of
+from normlint.engine.selection import ALL, Demand, checked_codes, demand_of
 from normlint.engine.settings import ConfigError, Settings, did_you_mean
 from normlint.faces.terminal import COMMANDS
 
@@ -104,7 +104,7 @@ def adjuster(options: argparse.Namespace) -> Callable[[Settings], Settings]:
     def adjust(settings: Settings) -> Settings:
         # as in ruff, what the command line selects is not ignored by a configuration
         configured = settings.ignore if select is None else ()
-        configured = tuple(code for code in configured if not any(map(code.startswith, extend)))
+        configured = tuple(code for code in configured if ALL not in extend and not code.startswith(extend))
         return settings.over(
             select=select,
             ignore=(*(configured if ignore is None else ignore), *besides),

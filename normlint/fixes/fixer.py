@@ -89,7 +89,10 @@ def _is_of_forward_alone(tree: Tree, fix: Fix) -> bool:
     functions = {tree.around(edit.span, ast.FunctionDef) for edit in fix.edits}
     names = {node.name for node in functions if isinstance(node, ast.FunctionDef)}
     holders = {tree.holder(node, ast.ClassDef) for node in functions if node is not None}
-    methods = {one.name for cls in holders if isinstance(cls, ast.ClassDef) for one in cls.body if hasattr(one, "name")}
+    kinds = [
+        cls for cls in holders if isinstance(cls, ast.ClassDef) and "Function" in "".join(map(ast.unparse, cls.bases))
+    ]
+    methods = {one.name for cls in kinds for one in cls.body if isinstance(one, ast.FunctionDef)}
     return names == {"forward"} and "backward" in methods
 
 

@@ -16,11 +16,15 @@ from typing import Final
 
 from normlint.text.finding import Edit
 from normlint.text.pieces import pieces
+from normlint.text.raw import BadSourceError, read_bytes
 from normlint.text.syntax import parsed
 
 _MOST_BYTES: Final = 64 * 2**20  # read of a package
 _FRESH: Final = 10  # seconds for which what was read holds
 _FP32: Final = re.compile(r"(?:\bfloat32\b|\.float\(\))")
+_COMMENT: Final = re.compile(r"#[^\n]*")
+_ASSIGNED: Final = re.compile(r"\b(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[ \t]*(?:[\w.]+\(\[)?(?:\w+\.)*$")
+_IMPORT: Final = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(r"\bself\.(\w+) = ")
 
 
@@ -29,15 +33,20 @@ def broken_by(path: str, text: str, code: str, owner: str, edits: Sequence[Edit]
 
     `owner`: the class or function with the norm. `gains`: its parameters that nothing applies.
     """
-    if path and os.path.basename(path) and (helper := _helper(text, edits, owner)):
-        return next((os.path.basename(at) for at, _ in _importing(path, helper)), "")
+    path = path if os.path.isfile(path) else ""
+    if path and (helper := _helper(text, edits, owner)):
+        return next((os.path.basename(at) for at, _ in _importing(path, helper, itself=True)), "")
     added = [name for edit in edits for name in _ATTRIBUTE.findall(edit.text)]
     if code != "NRM203" and breaks(text, code, owner, added, ()):
-        return os.path.basename(path) or "its own file"
+        return os.path.basename(path) or "the same file"
     if code not in ("NRM203", "NRM502", "NRM505") and not added:
         return ""
     others = _importing(path, owner) if path else ()
-    return next((os.path.basename(at) for at, other in others if breaks(other, code, owner, added, gains)), "")
+    for at, other in others:
+        names = (owner, *re.findall(rf"\b{owner} as (\w+)", other))
+        if any(breaks(other, code, name, added, gains) for name in names):
+            return os.path.basename(at)
+    return ""
 
 
 def _helper(text: str, edits: Sequence[Edit], owner: str) -> str:
@@ -50,31 +59,63 @@ def breaks(text: str, code: str, owner: str, added: Sequence[str], gains: Sequen
     """Return whether a text that uses the owner's norm relies on what a fix of this rule changes."""
     if code == "NRM502" and dropped(text, owner):
         return True
+    text = _COMMENT.sub("", text)
     names = "|".join(holders(text, owner))
-    if code == "NRM203" and re.search(rf"\b(?:{names})\([^\n]*\)[^\n]*{_FP32.pattern}", text):
+    wide = rf"\b(?:{names})\([^()\n]*\)\s*[-@*+/]\s*[^,\n]*{_FP32.pattern}"
+    if code == "NRM203" and re.search(wide, text):
         return True
-    if any(re.search(rf"\b(?:{names})\.{gain}\b", text) for gain in gains):
+    return any(_applies(text, names, owner, gain) for gain in gains) or any(_has_own(text, owner, one) for one in added)
+
+
+def _applies(text: str, names: str, owner: str, gain: str) -> bool:
+    """Return whether a text multiplies with the gain of a norm that it holds, or a subclass with its own."""
+    own = rf"\b(?:{names})(?:\[\w+\])?\.{gain}\b(?!\.(?:data|dtype|device|shape|numel|size))"
+    factor = rf"[*@]\s*(?:\w+\.)*{own}|{own}(?:\.\w+\([^()]*\))?\s*[*@]|(?:mul_?|linear|einsum)\([^\n]*{own}"
+    if re.search(factor, text):
         return True
-    return any(_has_own(text, owner, name) for name in added)
+    subclasses = (body for body in _classes(text) if re.match(rf"class \w+\([^)]*\b{owner}\b", body))
+    return any(re.search(rf"super\(\)\.forward\([^\n]*self\.{gain}\b", body) for body in subclasses)
+
+
+def _classes(text: str) -> list[str]:
+    return [text[slice(*p.span)] for p in pieces(text) if p.kind == "class"]
 
 
 def holders(text: str, owner: str) -> list[str]:
     """Return the names under which a text holds instances of a class, and the class's own."""
-    made = re.findall(rf"\b(\w+)(?:[ \t]*:[^=\n]+)?[ \t]*=[ \t]*(?:\w+\.)*{owner}\(", text)
-    return list(dict.fromkeys((owner, *made)))
+    found = [owner]
+    for call in re.finditer(rf"\b{owner}\(", text):
+        before = text[max(text.rfind("\n", 0, call.start()) + 1, call.start() - 200) : call.start()]
+        made = _ASSIGNED.search(before)
+        found += [made[1]] if made else []
+    return list(dict.fromkeys(found))
 
 
 def dropped(text: str, owner: str) -> bool:
-    """Return whether a norm is called for its effect: what it returns is dropped."""
-    names = holders(text, owner)
-    if not re.search(rf"^[ \t]*(?:\w+\.)*(?:{'|'.join(names)})\(", text, re.MULTILINE):
+    """Return whether a norm is called for its effect on a tensor that is read afterwards."""
+    if not re.search(rf"\b{owner}\(", text):
         return False
     try:
         tree = parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True
-    calls = (node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
-    return any(getattr(call.func, "attr", getattr(call.func, "id", "")) in names for call in calls)
+        return False
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    held: list[tuple[ast.AST, set[str]]] = [(tree, {*holders(text, owner)})]
+    held += [(cls, {f"self.{name}" for name in holders(ast.unparse(cls), owner)}) for cls in classes]
+    functions = ((f, names) for home, names in held for f in ast.walk(home) if isinstance(f, ast.FunctionDef))
+    return any(_drops(function, names) for function, names in functions)
+
+
+def _drops(function: ast.FunctionDef, names: set[str]) -> bool:
+    """Return whether a function calls one of these in a statement of its own, and reads its argument later on."""
+    read = [(n.id, (n.lineno, n.col_offset)) for n in ast.walk(function) if isinstance(n, ast.Name)]
+    for stmt in (node for node in ast.walk(function) if isinstance(node, ast.Expr)):
+        call, end = stmt.value, (stmt.end_lineno or stmt.lineno, stmt.end_col_offset or 0)
+        if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Name):
+            given, called = call.args[0].id, ast.unparse(call.func).partition("[")[0]
+            if called in names and any(name == given and place > end for name, place in read):
+                return True
+    return False
 
 
 def wanted_wide(text: str, name: str) -> bool:
@@ -85,25 +126,39 @@ def wanted_wide(text: str, name: str) -> bool:
 
 def _has_own(text: str, owner: str, name: str) -> bool:
     """Return whether a subclass of the owner sets or defines this attribute itself."""
-    subclass = re.compile(rf"\Aclass \w+\([^)]*\b{owner}\b")
-    bodies = (text[slice(*p.span)] for p in pieces(text) if p.kind == "class")
-    own = re.compile(rf"\bdef {name}\(|\bself\.{name} *[:=]|^ *{name} *[:=]", re.MULTILINE)
-    return any(subclass.search(body) and own.search(body) for body in bodies)
+    own = re.compile(rf"\bdef {name}\(|\bself\.{name} *[:=]|^(?:    |\t){name} *[:=]", re.MULTILINE)
+    return any(re.match(rf"class \w+\([^)]*\b{owner}\b", body) and own.search(body) for body in _classes(text))
 
 
-def _importing(path: str, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the other files of the package, with their texts, that import the name or its file and speak of it."""
+def _importing(path: str, name: str, *, itself: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the other files of the package, with their texts, that import the name, or its file and speak of it.
+
+    `itself`: the name counts only where it is imported, or called as an attribute of its file.
+    """
     folder, file = os.path.split(os.path.abspath(path))
     stem = os.path.basename(folder) if file == "__init__.py" else os.path.splitext(file)[0]
-    word, here = name.encode(), os.path.join(folder, file)
-    imports = re.compile(
-        rf"^[ \t]*(?:from|import)\b(?:[^\n(]*\b(?:{name}|{stem})\b|[^\n]*\([^)]*\b(?:{name}|{stem})\b)", re.MULTILINE
-    )
-    for at, data in _package(_top(folder), int(time.monotonic() / _FRESH)):
-        if word in data and at != here:
+    word, here = re.compile(rf"\b{name}\b".encode()), os.path.join(folder, file)
+    top = _top(folder)
+    for at, data in _package(top, int(time.monotonic() / _FRESH)):
+        if name.encode() in data and at != here and word.search(data):
             text = data.decode("utf-8", "replace")
-            if imports.search(text):
+            found = _imports(text, name, stem, os.path.basename(top))
+            called = re.search(rf"(?<!\bself)\.{name}\(", text) is not None
+            if found and (not itself or found == name or called):
                 yield at, text
+
+
+def _imports(text: str, name: str, stem: str, package: str) -> str:
+    """Return what a text imports of a file of the package: the name, or the file's stem; "" for neither."""
+    found = ""
+    for module, names in _IMPORT.findall(text):
+        near = module.startswith(".") or module.split(".")[0] == package or module.split(".")[-1] == stem
+        words = re.findall(r"\w+", _COMMENT.sub("", names))
+        if near and name in words:
+            return name
+        if near and (stem in words or module.split(".")[-1] == stem):
+            found = stem
+    return found or (stem if re.search(rf"^[ \t]*import [^\n]*\b{stem}\b", text, re.MULTILINE) else "")
 
 
 def _top(folder: str) -> str:
@@ -126,9 +181,8 @@ def _package(folder: str, when: int) -> list[tuple[str, bytes]]:  # noqa: ARG001
         for file in files:
             if file.endswith(".py") and left > 0:
                 try:
-                    with open(os.path.join(at, file), "rb") as stream:
-                        data = stream.read(left)
-                except OSError:
+                    data = read_bytes(os.path.join(at, file))
+                except (OSError, BadSourceError):
                     continue
                 left -= len(data)
                 found.append((os.path.join(at, file), data))

@@ -29,9 +29,11 @@ from normlint.text.marks import reductions
 _TORCH = re.compile(r"\btorch\b")
 _NUMPY = re.compile(r"^[ \t]*(?:import|from) numpy\b|\.numpy\(", re.MULTILINE)
 _OF_TORCH = re.compile(
-    r"\btorch\b|\bF\.|\.(?:float|to|type_as|rsqrt|half|double|bfloat16|unsqueeze|dim|size|new_\w+)\("
+    r"\btorch\b|\bF\.|Tensor\b|\.(?:float|pow|to|type_as|rsqrt|half|double|bfloat16|unsqueeze|dim|size|new_\w+)\("
 )
 _RECEIVES = re.compile(r"\bdef __call__\(|\bself\.register_forward_pre_hook\(")  # what may cast before forward
+_CASTS = re.compile(r"\.float\(|\.to\(|float32")
+_FORWARD = re.compile(r"^([ \t]*)def forward\(.*\n(?:(?:\1[ \t].*|[ \t]*)\n)*", re.MULTILINE)
 _COMMENT = re.compile(r"#[^\n]*")
 _TORCHS = re.compile(r"torch(?<=\btorch)\.(\w+)")
 
@@ -355,7 +357,7 @@ def _norm(module: Module, entry: Entry, name: str, owner: Owner, group: list[_Fo
     kept = _unique(replace(_intended(f.computation, owner), joined=f.origin.span, grad=f.origin.grad) for f in meant)
     bare = not owner.method and owner.intent not in ("rms", "layer") and not any(c.gains or c.casts for c in kept)
     body = module.source(entry.cls.node.span) if entry.cls is not None else ""
-    if bare or ("def forward(" in body and _RECEIVES.search(body)):
+    if bare or ("def forward(" in body and _CASTS.search(_FORWARD.sub("", body)) and _RECEIVES.search(body)):
         kept = tuple(replace(c, entered=DType.UNKNOWN) for c in kept)  # a helper, whose callers may cast
     if not kept:
         return None

@@ -6,8 +6,7 @@ import re
 
 _OTHER = re.compile(
     r"batch_?norm|instance_?norm|group_?norm|graph_?norm|weight_?norm|spectral|response|grn|unit_?var|rev_?in\b|zero_?mean|standardi[sz]e|advantage|whiten|orthogonal|glorot|xavier|kaiming|(?:^|_)init(?:_|$)"
-    r"|adain|ada_?in|weight_?standard|wnorm|clip_grad|grad_norm"
-    r"|global_?(?:channel_?)?(?:layer|norm)|\b[gc]LN|cumulative",  # over time, too (Conv-TasNet)
+    r"|adain|ada_?in|weight_?standard|wnorm|clip_grad|grad_norm",
     re.IGNORECASE,
 )
 _RMS = "(?<![A-Z])RMS|(?<![a-z])rms|Rms|[Rr][Mm][Ss](?=_?[Nn]orm)"  # and no transforms; RMSE and RMSD are no norms
@@ -49,6 +48,11 @@ def is_grouping(name: str) -> bool:
 def is_uncentred(name: str) -> bool:
     """Return whether a name says that the mean isn't subtracted, as PositionNormUncentered2d (B-cos networks) does."""
     return re.search(r"un_?cent(?:er|re)", name, re.IGNORECASE) is not None
+
+
+def is_over_time(name: str) -> bool:
+    """Return whether a name says that time is reduced as well, as Conv-TasNet's global and cumulative norms do."""
+    return re.search(r"global|(?<![A-Za-z])[gc]LN|cumul|causal", name, re.IGNORECASE) is not None
 
 
 def is_scale_norm(name: str) -> bool:

@@ -37,8 +37,10 @@ _OTHER_NN: Final = re.compile(  # mlx.nn, say
 )
 _ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_]\w*)[ \"']*[\]|,)=]")  # the names of classes in annotations
 _SETS_EPS: Final = re.compile(
-    r"(?:(?<!\bself)\.|setattr\([^\n]*[\"'])\w*eps(?:ilon)?(?:[\"'],|[ \t]*=[^=])", re.IGNORECASE
-)  # of another object
+    r"\b(?:(\w+)(?:\[[^\]\n]*\])?\.(?:\w*norm\w*_|variance_)?eps(?:ilon)?(?:[ \t]*:[^=\n]+)?[ \t]*[-+*/]?=(?!=)"
+    r"|setattr\((?:\w+\.)*(\w+),[ \t]*[\"']\w*eps)"
+)
+_NO_NORMS: Final = re.compile(r"self|cls|args|o|opt\w*|cfg|conf\w*|\w*config|h?params|settings|\w*group", re.IGNORECASE)
 _TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")
 _EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
@@ -179,12 +181,20 @@ class Makes:
         at = bisect_right(self._starts, place) - 1
         return self.file.pieces[at] if at >= 0 and place < self.file.pieces[at].span.end else None
 
+    @cached_property
+    def _sets_eps(self) -> bool:
+        """Return whether the text sets the eps of something that may be a norm, once it is made."""
+        if "eps" not in self.file.text:
+            return False
+        bases = (found[1] or found[2] for found in _SETS_EPS.finditer(re.sub(r"#[^\n]*", "", self.file.text)))
+        return any(_NO_NORMS.fullmatch(base) is None for base in bases)
+
     def without_eps(self, *, hinted: bool = False) -> Iterator[tuple[Made, Eps]]:
         """Yield the norms that are given no eps, of classes that take one, where a configuration may have it.
 
         `hinted`: where the code around them speaks of an eps.
         """
-        if _SETS_EPS.search(self.file.text):
+        if self._sets_eps:
             return
         for piece in (piece for piece, several in self._marked.items() if not all(one.passes for one in several)):
             if hinted and "eps" not in self.file.text[slice(*piece.span)] and not any(self._around(piece)):
@@ -365,10 +375,11 @@ def _eps_parameter(init: Function) -> Eps | None:
     for at, name in enumerate(argument.arg for argument in arguments(init)):
         default = given.get(name)
         if is_eps(name) and default is not None:
-            replaced = ast.unparse(default) == "None" and re.search(
-                rf"\b{name} is (?:not )?None|\b{name} or\b", ast.unparse(init)
-            )
-            return None if replaced else Eps(name, at - 1 if at < places else -1, number(default))
+            place, text = at - 1 if at < places else -1, ast.unparse(init)
+            if ast.unparse(default) != "None" or not re.search(rf"\b{name} is (?:not )?None|\b{name} or\b", text):
+                return Eps(name, place, number(default))
+            instead = re.search(rf"\b{name} or (\d[\d.e-]*)|(\d[\d.e-]*) if {name} is None", text)
+            return Eps(name, place, float(instead[1] or instead[2])) if instead else None
     return None
 
 

@@ -16,6 +16,8 @@ from normlint.evaluate.module import Refilled
 # Comments belong to it whatever their indentation, since more of the function may follow them.
 _FUNCTION: Final = r"^([ \t]*)def (?:%s)\b.*\n(?:(?:\1[ \t].*|[ \t]*#.*)?\n)*"
 _APPLIED: Final = re.compile(r"\b(?!F\.)\w+\.apply\((?:\w+\.)?(\w+)\)")
+_FILLING: Final = re.compile(r"\b(?:fill|ones|zeros|zero|constant|normal|uniform|copy)_\(|\.data\s*=")
+_OTHER_LAYERS: Final = re.compile(r"(?:torch\.)?(?:nn\.)?(?:Linear|Conv\w+|Embedding|LSTM|GRU|Bilinear|BatchNorm\w*)")
 _NUMBERS: Final[dict[object, str]] = {1: "ones", 0: "zeros"}
 _PLAIN: Final = {"ones_": "ones", "zeros_": "zeros", "zero_": "zeros"}
 _DRAWN: Final = ("normal_", "trunc_normal_")
@@ -30,7 +32,15 @@ def refilled(text: str) -> Refilled:
 def applied(text: str) -> tuple[str, ...]:
     """Return the functions of the text that it hands to `Module.apply`, which calls them with every module."""
     given = dict.fromkeys(_APPLIED.findall(text)) if ".apply(" in text else ()
-    return tuple(name for name in given if re.search(rf"\bdef {name}\((?:self, *)?\w+(?: *:[^,()=]*)?\)", text))
+    return tuple(name for name in given if any(map(_may_fill_norms, re.finditer(_FUNCTION % name, text, re.MULTILINE))))
+
+
+def _may_fill_norms(function: re.Match[str]) -> bool:
+    """Return whether a function fills weights, and not only those of torch's other layers."""
+    fills = re.search(r"\bweight\b|\bparameters\(", function[0]) and _FILLING.search(function[0])
+    kinds = re.findall(r"isinstance\(\s*\w+,\s*(\([^()]*\)|[\w.]+)", function[0])
+    others = all(_OTHER_LAYERS.fullmatch(one) for kind in kinds for one in re.findall(r"[\w.]+", kind))
+    return bool(fills) and not (kinds and others)
 
 
 def _functions(text: str) -> Iterator[ast.FunctionDef]:

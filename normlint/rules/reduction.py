@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.monomial import ALL, Stat
-from normlint.norm.conventions import normalises
+from normlint.norm.conventions import is_over_time, normalises
 from normlint.norm.evidence import along_features, may_be_instance_norm, misses_features, reduces_samples
 from normlint.norm.norm import Computation, Norm, is_argument, is_of_vector
 from normlint.rules.registry import Fixes, Problem, rule
@@ -149,7 +149,8 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         plain = norm.owner.intent == "" and all(g.param.role == "parameter" for g in c.gains)
         if norm.owner.intent not in ("rms", "layer", "norm", "l2") and not plain:
             continue
-        if may_be_instance_norm(norm, c) or reduces_samples(c):
+        several = isinstance(c.statistic.axes, tuple) and len(c.statistic.axes) > 1
+        if may_be_instance_norm(norm, c) or reduces_samples(c) or (several and is_over_time(norm.owner.name)):
             continue
         if not (c.gains and all(along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
             continue

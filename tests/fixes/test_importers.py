@@ -46,6 +46,14 @@ SUBCLASS = "class Scaled(RMSNorm):\n    {}\n"
 USERS = {
     "the effect of a norm that is called for it": (
         IN_PLACE, BLOCK.format("self.norm(x); return x"), BLOCK.format("return self.norm(x)")),
+    "the effect of a norm under another name": (
+        IN_PLACE,
+        "from .norms import RMSNorm as Norm\n\n\n" + BLOCK.format("self.norm(x); return x").replace("RMSNorm", "Norm"),
+        BLOCK.format("return self.norm(x)")),
+    "a gain that is applied by a subclass": (
+        UNUSED,
+        SUBCLASS.format("def forward(self, x):\n        return super().forward(x) * self.weight"),
+        SUBCLASS.format("def forward(self, x):\n        return super().forward(x) * 2")),
     "a gain that is applied by the caller": (
         UNUSED, BLOCK.format("return self.norm(x) * self.norm.weight"), BLOCK.format("return self.norm(x)")),
     "an output in fp32": (
@@ -87,6 +95,25 @@ def test_a_fix_is_left_out_where_another_file_relies_on(
 def test_a_fix_is_left_out_where_its_own_file_relies_on(name: str, tmp_path: Path) -> None:
     norm, relying, _ = USERS[name]
     assert not fixed(tmp_path, f"{norm}\n\n{relying}", "").changed
+
+
+USED_RIGHTLY = {
+    "its gain is filled": (UNUSED, BLOCK.format("nn.init.ones_(self.norm.weight); return self.norm(x)")),
+    "its gain's device is asked for": (UNUSED, BLOCK.format("return self.norm(x.to(self.norm.weight.device))")),
+    "a comment speaks of fp32": (WIDE, BLOCK.format("return self.norm(x)  # in float32")),
+    "it is called to warm up": (IN_PLACE, BLOCK.format("self.norm(torch.ones(2, 8)); return self.norm(x)")),
+    "a subclass has a local variable of this name": (
+        NO_EPS, SUBCLASS.format("def slope(self):\n        eps = 1\n        return eps")),
+    "torch's norm of this name is used": (
+        IN_PLACE, "from torch.nn import RMSNorm\n\n\n" + BLOCK.format("self.norm(x); return x")),
+    "a helper of this name is its own": (
+        HELPER, "from .norms import rms_norm\n\n\ndef mean_square(h):\n    return rms_norm(h, 1).mean_square\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("norm", "user"), USED_RIGHTLY.values(), ids=USED_RIGHTLY)
+def test_a_fix_is_made_where(norm: str, user: str, tmp_path: Path) -> None:
+    assert fixed(tmp_path, norm, user).changed
 
 
 def test_a_file_that_imports_nothing_of_it_is_no_user(tmp_path: Path) -> None:

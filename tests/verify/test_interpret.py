@@ -419,6 +419,34 @@ SPARED: dict[str, tuple[str, str, str]] = {
         "Norm.forward",
         "match",
     ),
+    "a bias that a flag keeps from being trained": (
+        NORM.replace("eps=1e-6", "eps=1e-6, freeze=True")
+        .replace("self.weight = ", "self.bias = nn.Parameter(torch.zeros(dim)); self.weight = ")
+        .replace("self.eps = eps", "self.eps, self.freeze = eps, freeze")
+        .replace("* self.weight\n", "* self.weight + (self.bias.detach() if self.freeze else self.bias)\n"),
+        "Norm.forward",
+        "match",
+    ),
+    "a parameter that another method reads": (
+        NORM.replace("self.eps = eps", "self.eps = eps; self.token = nn.Parameter(torch.zeros(dim))")
+        + "\n    def masked(self, x):\n        return x + self.token\n",
+        "Norm.forward",
+        "match",
+    ),
+    "an observer that is not trained": (
+        NORM.replace(
+            "self.eps = eps", "self.eps = eps; self.seen = nn.Parameter(torch.zeros(dim), requires_grad=False)"
+        ),
+        "Norm.forward",
+        "match",
+    ),
+    "a gain that is asserted to be small": (
+        NORM.replace("self.eps = eps", "self.eps = eps; self.extra = nn.Parameter(torch.ones(dim))")
+        .replace("h = x.float()", "assert (self.extra < 1.5).all(); h = x.float()")
+        .replace(GAIN, "to(x.dtype) * self.weight * self.extra"),
+        "Norm.forward",
+        "match",
+    ),
     "a second gain that starts small": (
         NORM.replace(GAIN, "to(x.dtype) * self.weight * self.small").replace(
             "self.eps = eps", "self.eps = eps; self.small = nn.Parameter(torch.full((dim,), 1e-4))"

@@ -213,9 +213,7 @@ def _constant(path: str, value: Any) -> Native:
 
 UNCHANGED: Final = Native("a decorator", lambda value: value)
 # Functions that always return the same value.
-_ANSWERS: Final = {
-    **dict.fromkeys(_FALSE, False), **dict.fromkeys(_NO_OPS), "functools.wraps": UNCHANGED,
-}  # fmt: skip
+_ANSWERS: Final = {**dict.fromkeys(_FALSE, False), **dict.fromkeys(_NO_OPS), "functools.wraps": UNCHANGED}
 
 
 def _identity_decorator(path: str) -> Native:

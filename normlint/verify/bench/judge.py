@@ -115,18 +115,26 @@ def _outcomes(bench: Bench, settled: Settled, dtypes: tuple[torch.dtype, ...], m
     yield from chain.from_iterable(_run_check(*check) for check in checks)
 
 
+def _has_effect(bench: Bench, made: Made, parameter: Tensor, x: Tensor) -> bool:
+    """Return whether the output depends on a parameter, which is changed for good."""
+    with torch.no_grad():
+        before = bench.run(made, x.clone())
+        parameter.add_(1)
+        return not torch.equal(before, bench.run(made, x.clone()))
+
+
 def _unknown_factor(bench: Bench) -> str:
     """Return what must be known of a gain that isn't applied as it is, or of another parameter that scales; else ""."""
     made, x = bench.fresh(bench.size(D)), plain(bench, 5)
     for name, other in others(made, x.shape[-1]):
-        if not bool(((other == 0) | (other == 1)).all()):
+        if not bool(((other == 0) | (other == 1)).all()) and _has_effect(bench, made, other, x):
             return f"to know what `{name}` does"
     gain, _ = effective(made, x.shape[-1])
-    if gain is None or not gain.isfinite().all() or ((gain - 1).abs() < EXACT).all():
+    if made.gain is None or gain is None or not gain.isfinite().all() or ((gain - 1).abs() < EXACT).all():
         return ""
     with torch.no_grad():
         y, exact = bench.run(made, x.clone()), wide(x)
-    if y.shape != x.shape:
+    if y.shape != x.shape or not _has_effect(bench, made, made.gain, x):
         return ""
     off = measure.elementwise(y, bench.reference(exact), bench.reference.spread(exact))
     return "to know how its gain is computed" if off <= measure.LIMIT[torch.float32] else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
@@ -26,12 +27,14 @@ from normlint.verify.bench.causes import of_gradient
 from normlint.verify.bench.probes import PLAIN, Case
 from normlint.verify.bench.reference import Reference
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE
-from normlint.verify.names import is_rate
+from normlint.verify.names import input_role, is_rate
 from normlint.verify.subject import CannotBuildError, Made
 
 PASSED_EPS: Final = 0.3
 D: Final = 16
+_CHOSEN: Final = re.compile(r"freez|frozen|learn|train_|detach|bias_")  # attributes that choose what is trained
 FAINT: Final = 1e-4
+OWN: Final = "own"
 SAME: Final = 1e-3
 ROWS: Final = 2  # the salt of the random input whose rows are changed one by one
 
@@ -174,7 +177,8 @@ def gradients(bench: Bench) -> Iterator[Outcome]:
         else:
             off = measure.rowwise(got_gain.reshape(-1), want_gain.reshape(-1), 0.0, eps)
             yield within("gain gradient", off, measure.GRADIENT_LIMIT, words.gradient("gain", off * eps), 62)
-    if made.shift is not None and made.module is not None and made.shift.requires_grad:
+    chosen = any(_CHOSEN.search(name) for name in vars(made.module or made.run))
+    if made.shift is not None and made.module is not None and made.shift.requires_grad and not chosen:
         with torch.enable_grad():
             y = bench.run(made, x.clone())
             found = torch.autograd.grad(y.sum(), made.shift, allow_unused=True) if y.requires_grad else (None,)
@@ -330,33 +334,43 @@ def others(made: Made, d: int) -> list[tuple[str, Tensor]]:
 def effects(bench: Bench) -> Iterator[Outcome]:
     """Check that each element of any other such parameter scales or shifts its own feature, the same in all rows.
 
-    Where one has no effect, the way to call the norm that agrees may be one that leaves out what the norm forgets; and
-    where it has another, what agrees may do so for its first values alone.
+    Where a gain or a bias has no effect, the way to call the norm that agrees may be one that leaves out what the norm
+    forgets; and where another parameter has another effect, what agrees may do so for its first values alone.
     """
     d = bench.size(D)
     made, x = bench.made(d), plain(bench, 5)
     for name, p in others(made, d):
-        if name not in bench.subject.meaning.held:
-            moved = [_moved(bench, made, p, x, at) for at in (0, d // 2, d - 1)]
-            what = f"to know what `{name}` does" if any(moved) else f"a way to call it in which `{name}` has an effect"
-            fine = moved == ["own"] * len(moved)
-            yield replace(holds("effect of parameters", fine, f"needs {what}", 25), status=SKIPPED)
+        if name in bench.subject.meaning.held or not p.is_floating_point():
+            continue
+        moved = [_moved(bench, made, p, x, at) for at in (0, d // 2, d - 1)]
+        forgotten = p.requires_grad and input_role(name) in ("gain", "shift") and not any(moved)
+        what = "to know what `{}` does" if any(moved) else "a way to call it in which `{}` has an effect"
+        fine = moved == [OWN] * len(moved) or not (any(moved) or forgotten)
+        yield replace(holds("effect of parameters", fine, f"needs {what.format(name)}", 99), status=SKIPPED)
 
 
 def _moved(bench: Bench, made: Made, p: Tensor, x: Tensor, at: int) -> str:
-    """Return what changes with one element of a parameter: "own" for its feature by one factor or summand, or ""."""
+    """Return what changes with one element of a parameter: OWN for its feature by one factor or summand; "" nothing."""
+    place = tuple(int(i) for i in torch.unravel_index(torch.tensor(at), p.shape))
+    element = p.detach()[place].clone()
     with torch.no_grad():
-        before, element = bench.run(made, x.clone()).double(), p.view(-1)[at].clone()
-        p.view(-1)[at] = element + 0.7
-        after = bench.run(made, x.clone()).double()
-        p.view(-1)[at] = element
-    if before.shape != x.shape or torch.equal(before, after):
+        before, afters = bench.run(made, x.clone()).double(), []
+        for step in (0.7, -0.3):
+            p[place] = element + step
+            try:
+                afters.append(bench.run(made, x.clone()).double())
+            except RaisedError:  # it tests the parameter
+                afters.append(before)
+        p[place] = element
+    after = next((y for y in afters if not torch.equal(before, y)), before)
+    if before.shape != x.shape or after is before:
         return ""
     was, now = (y.reshape(-1, x.shape[-1]) for y in (before, after))
-    alone = torch.equal(was.index_fill(1, torch.tensor([at]), 0), now.index_fill(1, torch.tensor([at]), 0))
+    column = torch.tensor([at])
+    alone = torch.equal(was.index_fill(1, column, 0), now.index_fill(1, column, 0))
     steps = (now[:, at] / was[:, at], now[:, at] - was[:, at])
     steady = any(bool(torch.allclose(step, step[:1], rtol=SAME, atol=SAME)) for step in steps)
-    return "own" if alone and steady else "more"
+    return OWN if alone and steady else "more"
 
 
 CHECKS: Final[tuple[tuple[str, Callable[[Bench], Iterator[Outcome]]], ...]] = (

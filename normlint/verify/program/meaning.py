@@ -24,6 +24,7 @@ from normlint.evaluate.monomial import (
     Stat,
     bears_stat,
 )
+from normlint.norm.conventions import is_over_time
 from normlint.norm.evidence import is_instance_norm, reduces_samples
 from normlint.norm.norm import A_NUMBER, HALF, Computation, Eps, Gain, Norm
 from normlint.norm.owner import is_eps
@@ -37,6 +38,7 @@ from normlint.text.finding import Span
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
 from normlint.verify.names import input_role, is_features
 
+_FORWARD: Final = re.compile(r"^([ \t]*)def forward\(.*\n(?:(?:\1[ \t].*|[ \t]*)\n)*", re.MULTILINE)
 _GAINS: Final = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2")
 _SHIFTS: Final = ("bias", "beta", "b_2", "shift")
 _ZERO: Final = re.compile(
@@ -76,7 +78,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         gain_elsewhere=all(map(_gain_is_elsewhere, norm.computations)),
         eps_computed=any(_COMPUTED.search(e.name) for one in norm.computations for e in one.eps),
         applied=not any(p.name == gain for p in norm.owner.unused_params),
-        held=tuple(p.name for p in norm.owner.params if _is_part(norm) or _is_read_by_holder(norm, p.name, text)),
+        held=tuple(p.name for p in norm.owner.params if _is_part(norm) or _is_read_besides(norm, p.name, text)),
         reported=any(True for code in _SHOWN for check in (RULES[code].check,) if check for _ in check(norm)),
     )
 
@@ -113,6 +115,8 @@ def open_question(norm: Norm, text: str) -> str:
         return "how many groups are meant: that is stored and never read"
     if len({one.kind for one in norm.computations if one.returned and one.tests}) > 1:
         return "the value of a flag: its paths compute norms of different kinds"
+    if is_over_time(norm.owner.name):
+        return "the frames over which it is meant to be taken"
     if reduces_samples(norm.main) and _gain_is_last(norm.main, norm.main.statistic):
         return "the axes that are meant: whole samples are reduced, and the gain lies along the last axis"
     if any(g.squared for g in norm.main.gains):
@@ -340,6 +344,12 @@ def _gains(norm: Norm, text: str) -> Iterator[str]:
             for p in norm.owner.params
             if p.name in _GAINS and p.role == "parameter" and not _is_read_by_holder(norm, p.name, text)
         )
+
+
+def _is_read_besides(norm: Norm, name: str, text: str) -> bool:
+    """Return whether a parameter is read by what holds an instance, or by another method of the class than forward."""
+    own = _FORWARD.sub("", text[slice(*norm.owner.span)])
+    return len(re.findall(rf"\bself\.{name}\b", own)) > 1 or _is_read_by_holder(norm, name, text)
 
 
 def _is_read_by_holder(norm: Norm, name: str, text: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from normlint.engine.importers import broken_by
 from normlint.engine.linter import (
     MOST_NORMS,
     View,
@@ -26,7 +27,6 @@ from normlint.engine.linter import (
 from normlint.engine.placing import HomeEdit, edited, fitted, home_edits
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.engine.selection import Demand
-from normlint.fixes.importers import broken_by
 from normlint.norm.kept import is_used_up, kept, start_round
 from normlint.rules import Analysis
 from normlint.text import marks

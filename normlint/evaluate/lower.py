@@ -74,7 +74,9 @@ class Lowering(Expressions):
     def expression(self, node: ast.Expr) -> s.Stmt:
         """Convert an expression statement; `torch._assert(test, message)` and `torch._check` are asserts."""
         call = node.value
-        if isinstance(call, ast.Call) and call.args and _CHECKS.fullmatch(ast.unparse(call.func)):
+        func = call.func if isinstance(call, ast.Call) and call.args else None
+        own = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "torch"
+        if isinstance(call, ast.Call) and own and func.attr in _CHECKS:  # type: ignore[union-attr]
             return s.If(self.at(node), self.expr(call.args[0]), (), (s.Raise(self.at(node), None, True),))
         return s.Evaluate(self.at(node), self.expr(call))
 
@@ -162,7 +164,7 @@ def _plain_import(node: ast.alias) -> tuple[str, str]:
     return (node.asname, node.name) if node.asname else (first, first)
 
 
-_CHECKS: Final = re.compile(r"torch\._(?:assert|check)")
+_CHECKS: Final = ("_assert", "_check")
 _L = Lowering
 _STMT: dict[type[ast.stmt], Callable[[Lowering, Any], s.Stmt]] = {
     ast.AnnAssign: _L.ann_assign, ast.Assert: _L.asserts, ast.Delete: _L.delete, ast.Break: _L.jump,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import libcst as cst
 
@@ -24,13 +25,13 @@ from normlint.fixes.casts_words import (
     written_above,
 )
 from normlint.fixes.document import Changes, Document
-from normlint.fixes.importers import wanted_wide
 from normlint.fixes.spelling import called, expression, last_name, operands, operation
 from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, stats_of
 from normlint.norm.conventions import COMPLEX
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Applicability, Fix, Span
+from normlint.text.pieces import pieces
 
 # Where to cast the input before it is reduced: the node to replace → the node to cast in it. They differ only for a
 # product of two equal names, which becomes a power.
@@ -221,6 +222,9 @@ def _statement_start(document: Document, node: cst.BaseExpression) -> int:
     return document.span(stmt if stmt is not None else node).start
 
 
+_FP32: Final = re.compile(r"\bfloat32\b|\.float\(\)")
+
+
 def upcast(several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """Cast the input to fp32 before it is squared, and the product back where nothing does so yet."""
     document = tree.document
@@ -260,10 +264,16 @@ def _late_span(c: Computation) -> Span:
 
 def downcast(norm: Norm, several: tuple[Computation, ...], tree: Tree) -> Fix | None:
     """Cast the output back to the input's dtype."""
-    wanted = wanted_wide(tree.text, norm.owner.name.rpartition(".")[0] or norm.owner.name)
+    wanted = _is_wanted_wide(tree.text, norm.owner.name.rpartition(".")[0] or norm.owner.name)
     message = "Cast the output back to the input's dtype"
     ways = ((message, cast_back(tree.document, several, late=late) or {}) for late in (False, True))
     return Trial(tree, norm, "NRM203").first(ways, Applicability.UNSAFE if wanted else Applicability.SAFE)
+
+
+def _is_wanted_wide(text: str, name: str) -> bool:
+    """Return whether another class or function that speaks of fp32 calls this one, and so may rely on its dtype."""
+    others = (text[slice(*p.span)] for p in pieces(text) if p.kind in ("class", "def") and name not in p.names)
+    return any(re.search(rf"\b{name}\(", other) and _FP32.search(other) for other in others)
 
 
 def widen(several: tuple[Computation, ...], span: Span, tree: Tree) -> Fix | None:

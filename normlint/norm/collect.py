@@ -357,7 +357,7 @@ def _norm(module: Module, entry: Entry, name: str, owner: Owner, group: list[_Fo
     kept = _unique(replace(_intended(f.computation, owner), joined=f.origin.span, grad=f.origin.grad) for f in meant)
     bare = not owner.method and owner.intent not in ("rms", "layer") and not any(c.gains or c.casts for c in kept)
     body = module.source(entry.cls.node.span) if entry.cls is not None else ""
-    if bare or ("def forward(" in body and _CASTS.search(_FORWARD.sub("", body)) and _RECEIVES.search(body)):
+    if bare or ("def forward(" in body and _RECEIVES.search(body) and _CASTS.search(_FORWARD.sub("", body))):
         kept = tuple(replace(c, entered=DType.UNKNOWN) for c in kept)  # a helper, whose callers may cast
     if not kept:
         return None

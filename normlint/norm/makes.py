@@ -37,7 +37,8 @@ _OTHER_NN: Final = re.compile(  # mlx.nn, say
 )
 _ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_]\w*)[ \"']*[\]|,)=]")  # the names of classes in annotations
 _SETS_EPS: Final = re.compile(
-    r"\b(?:(\w+)(?:\[[^\]\n]*\])?\.(?:\w*norm\w*_|variance_)?eps(?:ilon)?(?:[ \t]*:[^=\n]+)?[ \t]*[-+*/]?=(?!=)"
+    r"\b(?:(\w+)(?:\[[^\]\n]*\])?\.(?:\w{0,40}norm\w{0,40}_|variance_)?eps(?:ilon)?"
+    r"(?:[ \t]*:[^=\n]{1,80})?[ \t]*[-+*/]?=(?!=)"
     r"|setattr\((?:\w+\.)*(\w+),[ \t]*[\"']\w*eps)"
 )
 _NO_NORMS: Final = re.compile(r"self|cls|args|o|opt\w*|cfg|conf\w*|\w*config|h?params|settings|\w*group", re.IGNORECASE)

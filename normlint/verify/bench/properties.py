@@ -181,7 +181,10 @@ def gradients(bench: Bench) -> Iterator[Outcome]:
     if made.shift is not None and made.module is not None and made.shift.requires_grad and not chosen:
         with torch.enable_grad():
             y = bench.run(made, x.clone())
-            found = torch.autograd.grad(y.sum(), made.shift, allow_unused=True) if y.requires_grad else (None,)
+            try:
+                found = torch.autograd.grad(y.sum(), made.shift, allow_unused=True) if y.requires_grad else (None,)
+            except USER_ERRORS as error:
+                raise as_outcome(error) from error
         yield holds("shift gradient", found[0] is not None, "the shift gets no gradient", 63)
 
 

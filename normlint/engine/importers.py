@@ -118,12 +118,6 @@ def _drops(function: ast.FunctionDef, names: set[str]) -> bool:
     return False
 
 
-def wanted_wide(text: str, name: str) -> bool:
-    """Return whether another class or function that speaks of fp32 calls this one, and so may rely on its dtype."""
-    others = (text[slice(*p.span)] for p in pieces(text) if p.kind in ("class", "def") and name not in p.names)
-    return any(re.search(rf"\b{name}\(", other) and _FP32.search(other) for other in others)
-
-
 def _has_own(text: str, owner: str, name: str) -> bool:
     """Return whether a subclass of the owner sets or defines this attribute itself."""
     own = re.compile(rf"\bdef {name}\(|\bself\.{name} *[:=]|^(?:    |\t){name} *[:=]", re.MULTILINE)

@@ -84,7 +84,7 @@ def fixed(folder: Path, norm: str, user: str, name: str = "user.py") -> Fixed:
 def test_a_fix_is_left_out_where_another_file_relies_on(
     norm: str, relying: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("normlint.fixes.importers._FRESH", 1e-9)  # the file is read again at once
+    monkeypatch.setattr("normlint.engine.importers._FRESH", 1e-9)  # the file is read again at once
     assert fixed(tmp_path, norm, other).changed
     done = fixed(tmp_path, norm, relying)
     assert not done.changed

@@ -37,10 +37,8 @@ _OTHER_NN: Final = re.compile(  # mlx.nn, say
 )
 _ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_]\w*)[ \"']*[\]|,)=]")  # the names of classes in annotations
 _SETS_EPS: Final = re.compile(
-    r"\b(?:(\w+)(?:\[[^\]\n]*\])?\.(?:\w{0,40}norm\w{0,40}_|variance_)?eps(?:ilon)?"
-    r"(?:[ \t]*:[^=\n]{1,80})?[ \t]*[-+*/]?=(?!=)"
-    r"|setattr\((?:\w+\.)*(\w+),[ \t]*[\"']\w*eps)"
-)
+    r"\b(?:(\w+)(?:\[[^\]\n]*\])?\.(?:\w{0,40}norm\w{0,40}_|variance_)?eps(?:ilon)?(?:[ \t]*:[^=\n]{1,80})?\s*[-+*/]?="
+    r"(?!=)|setattr\((?:\w+\.)*(\w+),[ \t]*[\"']\w*eps)")  # fmt: skip
 _NO_NORMS: Final = re.compile(r"self|cls|args|o|opt\w*|cfg|conf\w*|\w*config|h?params|settings|\w*group", re.IGNORECASE)
 _TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")
@@ -185,8 +183,6 @@ class Makes:
     @cached_property
     def _sets_eps(self) -> bool:
         """Return whether the text sets the eps of something that may be a norm, once it is made."""
-        if "eps" not in self.file.text:
-            return False
         bases = (found[1] or found[2] for found in _SETS_EPS.finditer(re.sub(r"#[^\n]*", "", self.file.text)))
         return any(_NO_NORMS.fullmatch(base) is None for base in bases)
 

@@ -15,14 +15,13 @@ from functools import lru_cache
 from typing import Final
 
 from normlint.text.finding import Edit
-from normlint.text.pieces import pieces
+from normlint.text.pieces import COMMENT, pieces
 from normlint.text.raw import BadSourceError, read_bytes
 from normlint.text.syntax import parsed
 
 _MOST_BYTES: Final = 64 * 2**20  # read of a package
 _FRESH: Final = 10  # seconds for which what was read holds
 _FP32: Final = re.compile(r"(?:\bfloat32\b|\.float\(\))")
-_COMMENT: Final = re.compile(r"#[^\n]*")
 _ASSIGNED: Final = re.compile(r"\b(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[ \t]*(?:[\w.]+\(\[)?(?:\w+\.)*$")
 _IMPORT: Final = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(r"\bself\.(\w+) = ")
@@ -59,7 +58,7 @@ def breaks(text: str, code: str, owner: str, added: Sequence[str], gains: Sequen
     """Return whether a text that uses the owner's norm relies on what a fix of this rule changes."""
     if code == "NRM502" and dropped(text, owner):
         return True
-    text = _COMMENT.sub("", text)
+    text = COMMENT.sub("", text)
     names = "|".join(holders(text, owner))
     wide = rf"\b(?:{names})\([^()\n]*\)\s*[-@*+/]\s*[^,\n]*{_FP32.pattern}"
     if code == "NRM203" and re.search(wide, text):
@@ -147,7 +146,7 @@ def _imports(text: str, name: str, stem: str, package: str) -> str:
     found = ""
     for module, names in _IMPORT.findall(text):
         near = module.startswith(".") or module.split(".")[0] == package or module.split(".")[-1] == stem
-        words = re.findall(r"\w+", _COMMENT.sub("", names))
+        words = re.findall(r"\w+", COMMENT.sub("", names))
         if near and name in words:
             return name
         if near and (stem in words or module.split(".")[-1] == stem):

@@ -25,6 +25,7 @@ from normlint.norm.units import is_base
 from normlint.text.finding import Covered, Span
 from normlint.text.frozen import dataclass, replace
 from normlint.text.marks import reductions
+from normlint.text.pieces import COMMENT, without_forward
 
 _TORCH = re.compile(r"\btorch\b")
 _NUMPY = re.compile(r"^[ \t]*(?:import|from) numpy\b|\.numpy\(", re.MULTILINE)
@@ -33,8 +34,6 @@ _OF_TORCH = re.compile(
 )
 _RECEIVES = re.compile(r"\bdef __call__\(|\bself\.register_forward_pre_hook\(")  # what may cast before forward
 _CASTS = re.compile(r"\.float\(|\.to\(|float32")
-_FORWARD = re.compile(r"^([ \t]*)def forward\(.*\n(?:(?:\1[ \t].*|[ \t]*)\n)*", re.MULTILINE)
-_COMMENT = re.compile(r"#[^\n]*")
 _TORCHS = re.compile(r"torch(?<=\btorch)\.(\w+)")
 
 
@@ -335,7 +334,7 @@ def read_elsewhere(module: Module, name: str) -> bool:
     """Return whether an attribute is read from another object than `self`, or by a function outside of classes."""
     read = name in module.read or is_base(module.text, name)
     used = re.compile(rf"(?<!\bself)\.{name}\b|\bgetattr\([^()]*[\"']{name}[\"']")
-    if read or (used.search(module.text) and used.search(_COMMENT.sub("", module.text))):
+    if read or (used.search(module.text) and used.search(COMMENT.sub("", module.text))):
         return True
     loose = (module.source(piece.span) for piece in module.pieces if piece.kind == "def")
     return any(re.search(rf"\bself\.{name}\b", text) for text in loose)
@@ -357,7 +356,7 @@ def _norm(module: Module, entry: Entry, name: str, owner: Owner, group: list[_Fo
     kept = _unique(replace(_intended(f.computation, owner), joined=f.origin.span, grad=f.origin.grad) for f in meant)
     bare = not owner.method and owner.intent not in ("rms", "layer") and not any(c.gains or c.casts for c in kept)
     body = module.source(entry.cls.node.span) if entry.cls is not None else ""
-    if bare or ("def forward(" in body and _RECEIVES.search(body) and _CASTS.search(_FORWARD.sub("", body))):
+    if bare or ("def forward(" in body and _RECEIVES.search(body) and _CASTS.search(without_forward(body))):
         kept = tuple(replace(c, entered=DType.UNKNOWN) for c in kept)  # a helper, whose callers may cast
     if not kept:
         return None

@@ -52,7 +52,7 @@ def is_uncentred(name: str) -> bool:
 
 def is_over_time(name: str) -> bool:
     """Return whether a name says that time is reduced as well, as Conv-TasNet's global and cumulative norms do."""
-    return re.search(r"(?i:global_?(?:channel_?)?layer|cumul|causal)|(?<![A-Za-z])[gc]LN", name) is not None
+    return re.search(r"(?i:global_?(?:channel_?)?layer|cumul)|(?<![A-Za-z])[gc]LN", name) is not None
 
 
 def is_scale_norm(name: str) -> bool:

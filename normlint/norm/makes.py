@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from normlint.text.elsewhere import Definition, Elsewhere, File
 from normlint.text.finding import Span
-from normlint.text.making import Making, configured, makings, wired
+from normlint.text.making import Making, configured, makings, sets_eps, wired
 from normlint.text.pieces import Piece
 from normlint.text.source import line_starts
 from normlint.text.syntax import parsed_part
@@ -36,10 +36,6 @@ _OTHER_NN: Final = re.compile(  # mlx.nn, say
     re.MULTILINE,
 )
 _ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_]\w*)[ \"']*[\]|,)=]")  # the names of classes in annotations
-_SETS_EPS: Final = re.compile(
-    r"\b(?:(\w+)(?:\[[^\]\n]*\])?\.(?:\w{0,40}norm\w{0,40}_|variance_)?eps(?:ilon)?(?:[ \t]*:[^=\n]{1,80})?\s*[-+*/]?="
-    r"(?!=)|setattr\((?:\w+\.)*(\w+),[ \t]*[\"']\w*eps)")  # fmt: skip
-_NO_NORMS: Final = re.compile(r"self|cls|args|o|opt\w*|cfg|conf\w*|\w*config|h?params|settings|\w*group", re.IGNORECASE)
 _TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")
 _EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
@@ -180,18 +176,12 @@ class Makes:
         at = bisect_right(self._starts, place) - 1
         return self.file.pieces[at] if at >= 0 and place < self.file.pieces[at].span.end else None
 
-    @cached_property
-    def _sets_eps(self) -> bool:
-        """Return whether the text sets the eps of something that may be a norm, once it is made."""
-        bases = (found[1] or found[2] for found in _SETS_EPS.finditer(re.sub(r"#[^\n]*", "", self.file.text)))
-        return any(_NO_NORMS.fullmatch(base) is None for base in bases)
-
     def without_eps(self, *, hinted: bool = False) -> Iterator[tuple[Made, Eps]]:
         """Yield the norms that are given no eps, of classes that take one, where a configuration may have it.
 
         `hinted`: where the code around them speaks of an eps.
         """
-        if self._sets_eps:
+        if sets_eps(self.file.text):
             return
         for piece in (piece for piece, several in self._marked.items() if not all(one.passes for one in several)):
             if hinted and "eps" not in self.file.text[slice(*piece.span)] and not any(self._around(piece)):
@@ -372,12 +362,22 @@ def _eps_parameter(init: Function) -> Eps | None:
     for at, name in enumerate(argument.arg for argument in arguments(init)):
         default = given.get(name)
         if is_eps(name) and default is not None:
-            place, text = at - 1 if at < places else -1, ast.unparse(init)
-            if ast.unparse(default) != "None" or not re.search(rf"\b{name} is (?:not )?None|\b{name} or\b", text):
-                return Eps(name, place, number(default))
-            instead = re.search(rf"\b{name} or (\d[\d.e-]*)|(\d[\d.e-]*) if {name} is None", text)
-            return Eps(name, place, float(instead[1] or instead[2])) if instead else None
+            instead = _in_place_of_none(name, init) if ast.unparse(default) == "None" else []
+            numbers = [one for one in instead if isinstance(one, ast.Constant)]
+            taken: ast.expr = numbers[0] if numbers else default
+            return Eps(name, at - 1 if at < places else -1, number(taken)) if len(numbers) == len(instead) else None
     return None
+
+
+def _in_place_of_none(name: str, init: Function) -> list[ast.AST | list[ast.stmt]]:
+    """Return what a constructor takes where this argument is None, as in `eps or 1e-6`."""
+    found: list[ast.AST | list[ast.stmt]] = []
+    for node in ast.walk(init):
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and ast.unparse(node.values[0]) == name:
+            found.append(node.values[-1])
+        elif isinstance(node, ast.IfExp | ast.If) and (test := ast.unparse(node.test)).startswith(f"{name} is "):
+            found.append(node.orelse if " not " in test else node.body)
+    return found
 
 
 def constructors(body: Iterable[ast.AST]) -> list[Function]:

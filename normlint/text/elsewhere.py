@@ -14,13 +14,12 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from normlint.text.pieces import Piece, pieces, quoted
+from normlint.text.pieces import COMMENT, Piece, pieces, quoted
 from normlint.text.raw import BadSourceError, digest_of, read_bytes
 from normlint.text.syntax import parsed_part
 
 _FROM: Final = re.compile(r"\bfrom[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,4000}\)|[^\n#;]*)")
 _COMMENTED: Final = re.compile(r"#[^\n]*\Z")
-_COMMENT: Final = re.compile(r"#[^\n]*")
 _MOST_BYTES: Final = 2 * 2**20
 _FARTHEST: Final = 6  # most files from the import to the definition
 
@@ -92,7 +91,7 @@ class File:
         """Return the imports in the order of the text, each with its words: `a` or `a as b`."""
         lines = [m for m in _FROM.finditer(self.text) if not self._is_prose(m.start())]
         sure = {m: self.text[m.start() - 1 : m.start()] in ("", "\n") for m in lines}
-        parts = ((m, one.split()) for m in lines for one in _COMMENT.sub("", m[2]).strip("()").split(","))
+        parts = ((m, one.split()) for m in lines for one in COMMENT.sub("", m[2]).strip("()").split(","))
         return [(words, Import(m[1], words[0], sure[m])) for m, words in parts if words]
 
     def _is_prose(self, at: int) -> bool:

@@ -60,6 +60,20 @@ def may_make(text: str) -> bool:
     return marked or (written and configured(text))
 
 
+_SETS_EPS: Final = re.compile(
+    r"\b(?:(\w+)(?:\[[^\]\n]*\])?\.(?:\w{0,40}norm\w{0,40}_|variance_)?eps(?:ilon)?(?:[ \t]*:[^=\n]{1,80})?\s*[-+*/]?="
+    r"(?!=)|setattr\((?:\w+\.)*(\w+),[ \t]*[\"']\w*eps)")  # fmt: skip
+_NO_NORMS: Final = re.compile(r"self|cls|args|o|opt\w*|cfg|conf\w*|\w*config|h?params|settings|\w*group", re.IGNORECASE)
+
+
+def sets_eps(text: str) -> bool:
+    """Return whether a text sets the eps of something that may be a norm, once it is made."""
+    from normlint.text.pieces import COMMENT  # slow at each start
+
+    bases = (found[1] or found[2] for found in _SETS_EPS.finditer(COMMENT.sub("", text)))
+    return any(_NO_NORMS.fullmatch(base) is None for base in bases)
+
+
 def configured(text: str) -> bool:
     """Return whether an attribute is passed as an eps."""
     return _CONFIGURED.search(text) is not None

@@ -80,6 +80,15 @@ def _starts(text: str) -> Iterator[int]:
     yield from starts[at:]
 
 
+COMMENT: Final = re.compile(r"#[^\n]*")  # or the rest of a line behind a `#` in a string
+_FORWARD: Final = re.compile(r"^([ \t]*)def forward\(.*\n(?:(?:\1[ \t].*|[ \t]*)\n)*", re.MULTILINE)
+
+
+def without_forward(text: str) -> str:
+    """Return the text of a class without its methods named `forward`."""
+    return _FORWARD.sub("", text)
+
+
 @lru_cache(maxsize=4)
 def quoted(text: str) -> tuple[tuple[int, int], ...]:
     """Return the offsets of the quotes of each triple-quoted string; one that isn't closed ends with the text."""

@@ -380,10 +380,12 @@ OWN = NORM.replace(
     "self.weight = nn.Parameter(torch.ones(dim))", "self.weight = nn.Parameter(torch.full((dim,), {first}))"
 )
 SPARED: dict[str, tuple[str, str, str]] = {
-    "a class that a registry takes, of which the package is not here": (
-        NORM.replace(
-            "import torch\n", "import torch\nfrom registry import Registry\nMODELS = Registry('model')\n"
-        ).replace("class", "@MODELS.register_module('LN')\nclass", 1),
+    "a class that a registry takes, whose making can't be followed": (
+        NORM.replace("import torch\n", "import torch\nfrom catalogue import Registry\n").replace(
+            "class Norm",
+            "class Own(Registry): pass\nNORMS = Own(kind=type[int])\n\n@NORMS.register_class('LN')\nclass Norm",
+            1,
+        ),
         "Norm.forward",
         "match",
     ),

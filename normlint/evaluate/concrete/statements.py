@@ -346,7 +346,7 @@ def _decorator(scope: Scope, node: s.Expr) -> Any:
     head = node.func if isinstance(node, s.Call) else node
     try:
         named = expressions.evaluate(scope, head)
-    except (Unsupported, TypeError, AttributeError, NameError):
+    except (Unsupported, TypeError):
         if isinstance(head, s.Attribute) and head.name.startswith("register"):  # in a registry that isn't known
             return world.UNCHANGED
         raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
@@ -32,7 +31,6 @@ from normlint.verify.subject import CannotBuildError, Made
 
 PASSED_EPS: Final = 0.3
 D: Final = 16
-_CHOSEN: Final = re.compile(r"freez|frozen|learn|train_|detach|bias_")  # attributes that choose what is trained
 FAINT: Final = 1e-4
 OWN: Final = "own"
 SAME: Final = 1e-3
@@ -177,15 +175,32 @@ def gradients(bench: Bench) -> Iterator[Outcome]:
         else:
             off = measure.rowwise(got_gain.reshape(-1), want_gain.reshape(-1), 0.0, eps)
             yield within("gain gradient", off, measure.GRADIENT_LIMIT, words.gradient("gain", off * eps), 62)
-    chosen = any(_CHOSEN.search(name) for name in vars(made.module or made.run))
-    if made.shift is not None and made.module is not None and made.shift.requires_grad and not chosen:
+    if made.shift is not None and made.module is not None and made.shift.requires_grad:
+        fine = _trains_shift(bench, made, x) or any(_trains_shift(bench, made, x, flag) for flag in _flags(made.module))
+        yield holds("shift gradient", fine, "the shift gets no gradient", 63)
+
+
+def _flags(module: Any) -> list[str]:
+    """Return the module's own options that are on or off, one of which may choose what is trained."""
+    known = vars(torch.nn.Module())
+    return [name for name, value in vars(module).items() if isinstance(value, bool) and name not in known]
+
+
+def _trains_shift(bench: Bench, made: Made, x: Tensor, flag: str = "") -> bool:
+    """Return whether the shift gets a gradient, with one of the module's options the other way round."""
+    module, shift = made.module, made.shift
+    if flag:
+        setattr(module, flag, not getattr(module, flag))
+    try:
         with torch.enable_grad():
             y = bench.run(made, x.clone())
-            try:
-                found = torch.autograd.grad(y.sum(), made.shift, allow_unused=True) if y.requires_grad else (None,)
-            except USER_ERRORS as error:
-                raise as_outcome(error) from error
-        yield holds("shift gradient", found[0] is not None, "the shift gets no gradient", 63)
+            found = torch.autograd.grad(y.sum(), shift, allow_unused=True) if y.requires_grad else (None,)  # type: ignore[arg-type]
+        return found[0] is not None
+    except USER_ERRORS as error:
+        raise as_outcome(error) from error
+    finally:
+        if flag:
+            setattr(module, flag, not getattr(module, flag))
 
 
 def zero_gradient(bench: Bench) -> Iterator[Outcome]:
@@ -335,7 +350,7 @@ def others(made: Made, d: int) -> list[tuple[str, Tensor]]:
 
 
 def effects(bench: Bench) -> Iterator[Outcome]:
-    """Check that each element of any other such parameter scales or shifts its own feature, the same in all rows.
+    """Check that each element of another parameter scales or shifts its own feature, in all rows alike.
 
     Where a gain or a bias has no effect, the way to call the norm that agrees may be one that leaves out what the norm
     forgets; and where another parameter has another effect, what agrees may do so for its first values alone.

@@ -35,10 +35,10 @@ from normlint.rules.formula import missing_centre
 from normlint.rules.reduction import reduction_over_wrong_axis
 from normlint.rules.registry import RULES
 from normlint.text.finding import Span
+from normlint.text.pieces import without_forward
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT, FLOOR_OF_SQUARE, OUTSIDE, Meaning
 from normlint.verify.names import input_role, is_features
 
-_FORWARD: Final = re.compile(r"^([ \t]*)def forward\(.*\n(?:(?:\1[ \t].*|[ \t]*)\n)*", re.MULTILINE)
 _GAINS: Final = ("weight", "weights", "gamma", "scale", "g", "gain", "a_2")
 _SHIFTS: Final = ("bias", "beta", "b_2", "shift")
 _ZERO: Final = re.compile(
@@ -116,7 +116,7 @@ def open_question(norm: Norm, text: str) -> str:
     if len({one.kind for one in norm.computations if one.returned and one.tests}) > 1:
         return "the value of a flag: its paths compute norms of different kinds"
     if is_over_time(norm.owner.name):
-        return "the frames over which it is meant to be taken"
+        return "to know over which frames its statistic is meant to be taken"
     if reduces_samples(norm.main) and _gain_is_last(norm.main, norm.main.statistic):
         return "the axes that are meant: whole samples are reduced, and the gain lies along the last axis"
     if any(g.squared for g in norm.main.gains):
@@ -348,7 +348,7 @@ def _gains(norm: Norm, text: str) -> Iterator[str]:
 
 def _is_read_besides(norm: Norm, name: str, text: str) -> bool:
     """Return whether a parameter is read by what holds an instance, or by another method of the class than forward."""
-    own = _FORWARD.sub("", text[slice(*norm.owner.span)])
+    own = without_forward(text[slice(*norm.owner.span)])
     return len(re.findall(rf"\bself\.{name}\b", own)) > 1 or _is_read_by_holder(norm, name, text)
 
 

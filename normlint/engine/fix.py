@@ -26,7 +26,7 @@ from normlint.engine.linter import (
 )
 from normlint.engine.placing import HomeEdit, edited, fitted, home_edits
 from normlint.engine.report import Diagnostic, Failure, Report
-from normlint.engine.selection import Demand
+from normlint.engine.selection import Demand, Selection
 from normlint.norm.kept import is_used_up, kept, start_round
 from normlint.rules import Analysis
 from normlint.text import marks
@@ -245,7 +245,8 @@ class Rounds:
             norm = view.analysis.norms[number - view.before]
             owner = getattr(norm, "owner", None)
             if owner is not None:
-                gains = [p.name for p in owner.unused_params] if one.diagnostic.code == "NRM505" else []
+                about = {"NRM505": owner.unused_params, "NRM501": owner.plain_gains}.get(one.diagnostic.code, ())
+                gains = [p.name for p in about]
                 home = owner.name.rpartition(".")[2]
                 path = view.source.path if view.demand.around else ""
                 file = broken_by(path, view.unit.text, one.diagnostic.code, home, one.edits, gains)
@@ -267,6 +268,18 @@ def rewritten(
             key = before.number, norm.qualname
             if request.prepare_rewritten and key in touched - there and not norm.helper:
                 yield key, request.prepare_rewritten(now, units[before.number], norm, before.unit)
+
+
+def is_found_out(fixed: Fixed, request: FixRequest, key: Key) -> bool:
+    """Return whether a rule about the formula reports the norm in the fixed file, selected or not."""
+    demand = replace(request.demand, selection=Selection(select=("NRM",)), noqa=False, fixes=False, prepare=None)
+    found = ((view, one) for view in views_of(fixed.after, demand) for _, one in view.found())
+    return any(is_of_formula(one.code) and key in _norms(view, one) for view, one in found)
+
+
+def is_of_formula(code: str) -> bool:
+    """Return whether the rule is about what is computed, and not about dtypes, the module or style."""
+    return code.startswith(("NRM1", "NRM3", "NRM4"))
 
 
 def _unmade_shown_only(report: Report) -> Report:

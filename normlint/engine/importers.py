@@ -22,6 +22,7 @@ from normlint.text.syntax import parsed
 _MOST_BYTES: Final = 64 * 2**20  # read of a package
 _FRESH: Final = 10  # seconds for which what was read holds
 _FP32: Final = re.compile(r"(?:\bfloat32\b|\.float\(\))")
+_ROOT: Final = re.compile(r"\*\* *\(?-?(?:0?\.5|1 */ *2)\b|\bsqrt\(")
 _ASSIGNED: Final = re.compile(r"\b(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[ \t]*(?:[\w.]+\(\[)?(?:\w+\.)*$")
 _IMPORT: Final = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(r"\bself\.(\w+) = ")
@@ -36,9 +37,9 @@ def broken_by(path: str, text: str, code: str, owner: str, edits: Sequence[Edit]
     if path and (helper := _helper(text, edits, owner)):
         return next((os.path.basename(at) for at, _ in _importing(path, helper, itself=True)), "")
     added = [name for edit in edits for name in _ATTRIBUTE.findall(edit.text)]
-    if code != "NRM203" and breaks(text, code, owner, added, ()):
+    if code != "NRM203" and breaks(text, code, owner, added, gains if code == "NRM501" else ()):
         return os.path.basename(path) or "the same file"
-    if code not in ("NRM203", "NRM502", "NRM505") and not added:
+    if code not in ("NRM104", "NRM203", "NRM501", "NRM502", "NRM505") and not added:
         return ""
     others = _importing(path, owner) if path else ()
     for at, other in others:
@@ -63,7 +64,20 @@ def breaks(text: str, code: str, owner: str, added: Sequence[str], gains: Sequen
     wide = rf"\b(?:{names})\([^()\n]*\)\s*[-@*+/]\s*[^,\n]*{_FP32.pattern}"
     if code == "NRM203" and re.search(wide, text):
         return True
+    if code == "NRM104" and _scales(text, names):
+        return True
+    if code == "NRM501":
+        return any(re.search(rf"\b(?:{names})(?:\[\w+\])?\.{gain} *=(?!=)", text) for gain in gains)
     return any(_applies(text, names, owner, gain) for gain in gains) or any(_has_own(text, owner, one) for one in added)
+
+
+def _scales(text: str, names: str) -> bool:
+    """Return whether a text multiplies what a norm gives with a root such as √D, or fills the norm's gain with one."""
+    roots = [m[1] for m in re.finditer(r"\b(\w+) *=(?!=)([^\n]*)", text) if _ROOT.search(m[2])]
+    root = rf"(?:[^\n,=+]*(?:{_ROOT.pattern})" + (rf"|(?:\w+\.)*(?:{'|'.join(roots)})\b)" if roots else ")")
+    called = rf"\b(?:{names})\([^()\n]*\)"
+    filled = rf"\bconstant_\([^\n,]*\b(?:{names})\.\w+,[^\n]*(?:{_ROOT.pattern})"
+    return re.search(rf"{called} *\* *{root}|{root}[^\n,=+]*\* *(?:\w+\.)*{called}|{filled}", text) is not None
 
 
 def _applies(text: str, names: str, owner: str, gain: str) -> bool:
@@ -108,13 +122,19 @@ def dropped(text: str, owner: str) -> bool:
 def _drops(function: ast.FunctionDef, names: set[str]) -> bool:
     """Return whether a function calls one of these in a statement of its own, and reads its argument later on."""
     read = [(n.id, (n.lineno, n.col_offset)) for n in ast.walk(function) if isinstance(n, ast.Name)]
+    loops = [node for node in ast.walk(function) if isinstance(node, ast.For)]
     for stmt in (node for node in ast.walk(function) if isinstance(node, ast.Expr)):
         call, end = stmt.value, (stmt.end_lineno or stmt.lineno, stmt.end_col_offset or 0)
-        if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Name):
-            given, called = call.args[0].id, ast.unparse(call.func).partition("[")[0]
-            if called in names and any(name == given and place > end for name, place in read):
+        if isinstance(call, ast.Call) and call.args and ast.unparse(call.func).partition("[")[0] in names:
+            given = _names_in(call.args[0])
+            given |= {name for loop in loops if _names_in(loop.target) & given for name in _names_in(loop.iter)}
+            if any(name in given and place > end for name, place in read):
                 return True
     return False
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - {"self", "torch"}
 
 
 def _has_own(text: str, owner: str, name: str) -> bool:

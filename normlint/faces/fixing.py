@@ -14,7 +14,7 @@ from difflib import unified_diff
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from normlint.engine.fix import Fixed, FixRequest, Key, fix, fix_file, prepared
+from normlint.engine.fix import Fixed, FixRequest, Key, fix, fix_file, is_found_out, is_of_formula, prepared
 from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import fix_all
 from normlint.engine.write import write_atomically
@@ -23,7 +23,7 @@ from normlint.faces.render.verdicts import verdict_text
 from normlint.faces.terminal import watched
 from normlint.text.raw import NOTEBOOK, BadSourceError, reason
 from normlint.text.source import Source, Unit, split_lines
-from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Probe, Verdict
+from normlint.text.verdict import EFFECTIVE_EPS, MATCH, PLAIN, PRECISION, SKIPPED, WRONG, Probe, Verdict
 
 if TYPE_CHECKING:
     from normlint.engine.baseline import Acceptance
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from normlint.verify.job import Job
 
 Result: TypeAlias = "Fixed | Failure"
+FP32: Final = "fp32"
 
 
 def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) -> tuple[Report, str | bytes | None]:
@@ -213,7 +214,7 @@ class _Case:
         refused = {
             key: f"the fix of {self._codes(key)} is put back: {self._shown(before, after)}"
             for key, (before, after) in verdicts.items()
-            if self._is_refused(before, after)
+            if self._is_refused(before, after) or self._is_wrong_unseen(key, after)
         }
         self.unproved = {
             key: f"{self._codes(key)} fixed, but {_unproved_text(after)}"
@@ -235,6 +236,15 @@ class _Case:
     def _is_refused(self, before: Verdict, after: Verdict) -> bool:
         unknown = after.status == SKIPPED or (before.status, after.status) == (SKIPPED, WRONG)
         return (self.all_run and unknown) or _worse(before, after)
+
+    def _is_wrong_unseen(self, key: Key, after: Verdict) -> bool:
+        """Return whether a fix of the formula leaves the norm wrong, and no rule would report it any more."""
+        wrong = after.status == WRONG and any(not one.passed and one.name == (PLAIN, FP32) for one in after.probes)
+        return (
+            wrong
+            and any(map(is_of_formula, self.fixed.touched[key]))
+            and not is_found_out(self.fixed, self.request, key)
+        )
 
     def _shown(self, before: Verdict, after: Verdict) -> str:
         if self.all_run and after.status == SKIPPED:
@@ -288,9 +298,11 @@ def _worse(before: Verdict, after: Verdict) -> bool:
 
 def _newly_failing(before: Verdict, after: Verdict) -> Probe | None:
     """Return a probe that a wrong norm passed before the fix and fails after it; None if there is none."""
-    failed = {(one.probe, one.dtype) for one in before.probes if not one.passed}
-    passed = {(one.probe, one.dtype) for one in before.probes} - failed
-    failing = (one for one in after.probes if not one.passed and (one.probe, one.dtype) in passed)
+    failed = {one.name for one in before.probes if not one.passed}
+    passed = {one.name for one in before.probes} - failed
+    if (PLAIN, FP32) in failed:  # then the eps that acts can't be measured
+        passed -= {(EFFECTIVE_EPS, FP32)}
+    failing = (one for one in after.probes if not one.passed and one.name in passed)
     return next(failing, None) if before.status == after.status == WRONG else None
 
 

@@ -320,6 +320,7 @@ def _new_parameter_of_class(document: Document, cls: cst.ClassDef, me: str, valu
     owner = next((one for one in family if constructor(one) is not None), None)
     init = constructor(owner) if owner is not None else None
     taking = any(n.attr.value == "eps" for one in family for n in document.below(one, cst.Attribute))
+    taking |= any(n.name.value == "eps" for one in family for n in document.below(one, cst.FunctionDef))
     if owner is None or init is None or taking or not _may_take_eps(document, init):
         return None
     keeping = kept(owner, "eps")

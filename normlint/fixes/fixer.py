@@ -57,10 +57,11 @@ class Fixer:
         by_themselves = frozenset(n.qualname for n in self.norms if n.main.returned and not n.main.partial)
         other = self._sharing_norm(norms) or beside(tree, fix.edits, tree.owners, by_themselves)
         other = other or beside_norm(tree, fix.edits, norms)
-        if not other:
-            unsure = not finding.code.startswith("NRM2") and _is_of_forward_alone(tree, fix)
-            return replace(fix, applicability=Applicability.UNSAFE) if unsure else fix
         message = f"{fix.message} (`{other}` would change, too)"
+        if not other and not finding.code.startswith("NRM2") and _is_of_forward_alone(tree, fix):
+            message = f"{fix.message} (`backward` must change with it)"
+        elif not other:
+            return fix
         return replace(fix, message=message, applicability=Applicability.DISPLAY)
 
     def _agreed(self, tree: Tree, norms: Sequence[Norm], repairs: Sequence[Repair | None]) -> Fix | None:
@@ -85,15 +86,12 @@ class Fixer:
 
 
 def _is_of_forward_alone(tree: Tree, fix: Fix) -> bool:
-    """Return whether a fix changes the forward of an autograd.Function, whose backward may compute the same again."""
+    """Return whether a fix changes a class's forward alone, whose backward is written by hand for the old formula."""
     functions = {tree.around(edit.span, ast.FunctionDef) for edit in fix.edits}
     names = {node.name for node in functions if isinstance(node, ast.FunctionDef)}
     holders = {tree.holder(node, ast.ClassDef) for node in functions if node is not None}
-    kinds = [
-        cls for cls in holders if isinstance(cls, ast.ClassDef) and "Function" in "".join(map(ast.unparse, cls.bases))
-    ]
-    methods = {one.name for cls in kinds for one in cls.body if isinstance(one, ast.FunctionDef)}
-    return names == {"forward"} and "backward" in methods
+    methods = {one.name for cls in holders for one in getattr(cls, "body", ()) if isinstance(one, ast.FunctionDef)}
+    return "forward" in names and "backward" in methods
 
 
 def combined(fixes: Sequence[Fix | None]) -> Fix | None:

@@ -14,6 +14,8 @@ MATCH: Final = "match"
 PRECISION: Final = "precision"
 WRONG: Final = "wrong"
 SKIPPED: Final = "skipped"
+PLAIN: Final = "plain"  # the probe of ordinary inputs
+EFFECTIVE_EPS: Final = "effective eps"  # the probe of rows so small that eps matters
 INTERNAL: Final = "internal error of normlint"  # the reason starts with it if normlint itself failed
 
 
@@ -26,6 +28,11 @@ class Probe:
     error: float
     limit: float
     message: str = ""
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Return the probe and the dtype, by which the probes before and after a change are compared."""
+        return self.probe, self.dtype
 
     @property
     def passed(self) -> bool:

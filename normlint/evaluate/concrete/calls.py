@@ -64,9 +64,16 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             for part in value if isinstance(value, tuple) else (value,):
                 known(part)
     if isinstance(func, Native):
+        if func.path == "functools.lru_cache" and not any(map(callable, args)):  # @lru_cache(maxsize=1)
+            return functools.partial(_remembered, *args, **kwargs)
         _refuse_huge(func, args)
         return bounded(func(*args, **kwargs))
     return func(*args, **kwargs)
+
+
+def _remembered(*args: Any, **options: Any) -> Any:
+    """Return a function, the last argument, with a cache of its results."""
+    return functools.lru_cache(*args[:-1], **options)(args[-1])
 
 
 def _unknown_result(func: Unknown, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -32,7 +32,7 @@ _SPACES: Final = frozenset(
         "torch.compiler torch._dynamo torch.onnx torch.distributed torch.version torch.backends torch.fx torch._C "
         "math numbers functools typing typing_extensions collections collections.abc abc operator copy warnings "
         "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types "
-        "packaging packaging.version"
+        "packaging packaging.version platform sys"
     ).split()
 )
 PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
@@ -96,6 +96,8 @@ _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "einops": frozenset(["rearrange", "reduce", "repeat", "einsum", "pack", "unpack"]),
     "einops.layers.torch": frozenset(["Rearrange", "Reduce"]),
     "packaging.version": frozenset(["parse", "Version"]),
+    "platform": frozenset(["system", "machine", "python_version"]),
+    "sys": frozenset(["platform", "version_info"]),
     "numpy": frozenset(["prod", "sqrt", "log", "log2", "exp", "pi", "inf", "e", "abs", "float32", "float64", "ceil"]),
 }
 _IMPORT: Final = "import of "

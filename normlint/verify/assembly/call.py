@@ -208,7 +208,7 @@ def _values(role: str, p: inspect.Parameter, shape: str, layout: Layout) -> list
     ways = ["", "batch "] if layout.plain else ["", "wide ", "batch "]
     table: dict[str, list[Value]] = {
         "eps": [Value("eps")],
-        "axis": [Value("axis")],
+        "axis": [Value("axis"), Value("features")],
         "shape": [Value("shape"), Value("features")],
         "features": [Value("features")],
         "residual": [Value("like"), Value("none")],

@@ -11,11 +11,12 @@ from itertools import islice, product
 from operator import attrgetter
 from typing import Any, Final
 
+import torch
 from torch import nn
 
 from normlint.verify.assembly.uses import literals, roles
 from normlint.verify.job import Job
-from normlint.verify.names import CONFIGS, COUNTS, GROUP_SIZES, SHAPES, is_eps, is_features, is_rate
+from normlint.verify.names import CONFIGS, COUNTS, GROUP_SIZES, SHAPES, input_role, is_eps, is_features, is_rate
 from normlint.verify.subject import CannotBuildError
 
 Given = Callable[["Size"], Any]
@@ -50,9 +51,11 @@ class Construction:
         inherited = self.eps_name not in inspect.signature(self.cls.__init__).parameters  # type: ignore[misc]
         if self.eps_name and inherited and number(getattr(instance, "eps", eps)) != eps:
             return instance, None, False  # the subclass sets its own eps behind super().__init__(**kwargs)
-        by_config = any(isinstance(v, Config) and v.gave_eps for v in values.values())
+        by_config = any(isinstance(v, nn.LayerNorm) or (isinstance(v, Config) and v.gave_eps) for v in values.values())
         if by_config and not self.eps_name:
             eps = USUAL_EPS if size.eps is None else size.eps
+        elif by_config and size.eps is None:
+            eps = None  # either the default or that of the config
         return instance, eps, bool(self.eps_name) or by_config
 
 
@@ -165,12 +168,19 @@ def _by_name(name: str, kind: str, axes: tuple[int, ...] | None) -> list[Given]:
         ("bias" in name or "affine" in name, [_constant(True), _constant(False)]),
         (name in ("axis", "axes", "norm_dim"), [axis]),
         (name in ("device", "dtype"), [_constant(None)]),
+        ("tensor" in kind and input_role(name) in _TENSORS, [_TENSORS.get(input_role(name), _constant(None))]),
         (name.endswith(("_idx", "_id", "_index")), [_constant(0)]),
         (name.endswith(("_layer", "_fn")) and kind[:3] not in ("int", "str"), [_constant(nn.Identity)]),
         (is_rate(name), [_constant(0.0)]),
         (is_features(name) and kind[:4] not in ("bool", "str"), [_channels, _shape, axis]),
     )
     return next((given for applies, given in table if applies), [])
+
+
+_TENSORS: Final[dict[str, Given]] = {
+    "gain": lambda size: nn.Parameter(torch.ones(size.shape)),
+    "shift": lambda size: nn.Parameter(torch.zeros(size.shape)),
+}
 
 
 def _shapes(kind: str) -> list[Given]:
@@ -197,6 +207,8 @@ def _optional(p: inspect.Parameter, known: _Known, *, sized: bool) -> list[Given
         return [_constant(last == name.endswith("last")), None]
     if name in CONFIGS and default is None:
         return [Config]
+    if name == "device" and isinstance(default, str):  # which this machine may not have
+        return [_constant(None), None]
     if is_rate(name) and isinstance(default, float):
         return [_constant(0.0), None]
     if not sized and _takes_size(p):
@@ -304,8 +316,16 @@ class Config:
         return self._size.channels
 
 
+def _norm(size: Size) -> nn.LayerNorm:
+    """Return a norm to be wrapped or replaced, whose weight, bias and eps a constructor reads."""
+    norm = nn.LayerNorm(size.shape, eps=_eps(size))
+    norm.variance_epsilon = norm.eps  # type: ignore[assignment]
+    return norm
+
+
 _BY_USE: Final[dict[str, list[Given]]] = {
     "config": [Config],
+    "norm": [_norm],
     "shape": [_shape, _channels],
     "features": [_channels, _shape],
     "count": [_constant(1), _constant(2)],

@@ -96,6 +96,11 @@ class Layout:
 
 
 def layouts(meaning: Meaning) -> tuple[Layout, ...]:
-    """Return the layouts to try: axes share the features evenly, and a constructor gets the first or last length."""
+    """Return the layouts to try: axes share the features evenly, and a constructor gets the first or last length.
+
+    An axis before the last may be counted from the end for the rank that a docstring gives, so it is also tried as 1.
+    """
     axes = meaning.axes or (-1,)
-    return (Layout(axes),) if len(axes) == 1 else (Layout(axes), Layout(axes, size_axis=-1))
+    if len(axes) > 1:
+        return (Layout(axes), Layout(axes, size_axis=-1))
+    return (Layout(axes), Layout((1,))) if axes[0] < -1 else (Layout(axes),)

@@ -13,7 +13,7 @@ _AXES: Final = ("dim", "axis")  # keywords of torch and numpy
 
 @lru_cache(maxsize=8)
 def roles(program: str, qualname: str) -> dict[str, str]:
-    """Return the role (config, shape, axis, count, features or flag) of each parameter whose use tells it."""
+    """Return the role (config, norm, shape, axis, count, features or flag) of each parameter whose use tells it."""
     first, *names = qualname.split(".")
     node: ast.AST = _definitions(program)[0].get(first, ast.Pass())
     for name in names:
@@ -61,8 +61,9 @@ class _Body:
         """Return the first role that a use of the parameter gives it; a flag is used only as a condition."""
         held = [use for name in self._carrying(name) for use in self._reads.get(name, ())]
         constructs = self._function.name == "__init__"  # which reads attributes of what holds its numbers
-        if constructs and any(isinstance(node, ast.Attribute) for node, _ in held):
-            return "config"
+        read = {node.attr for node, _ in held if isinstance(node, ast.Attribute)}
+        if constructs and read:
+            return "norm" if "weight" in read else "config"
         if any(_is_shape(node, child) for node, child in held):
             return "shape"
         if not constructs and any(isinstance(node, ast.keyword) and node.arg in _AXES for node, _ in held):

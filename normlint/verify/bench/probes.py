@@ -11,6 +11,8 @@ from typing import Final
 import torch
 from torch import Tensor
 
+from normlint.text import verdict
+
 MOST_ELEMENTS: Final = 1 << 18
 ROW_SPREAD: Final = 2.0  # rows are scaled by 2^U(−2, 2)
 PREFERRED_RANKS: Final = (3, 2, 4, 5, 1)
@@ -42,7 +44,7 @@ class Case:
         return f"{SHORT[self.dtype]} {self.words}"
 
 
-PLAIN: Final = Case("plain", "input", (3, 5, 16))
+PLAIN: Final = Case(verdict.PLAIN, "input", (3, 5, 16))
 FP32: Final = (
     Case("small", "input ×1e-2", (3, 5, 16), scale=1e-2),
     Case("one row", "input of one axis", (16,), exact=True),

@@ -13,6 +13,7 @@ from normlint.evaluate.concrete.functions import bound_by
 from normlint.evaluate.lower import lower
 from normlint.evaluate.monomial import Apply, Atom, Input, Mono, Offset, Param, Plus
 from normlint.evaluate.walk import definitions, walk
+from normlint.norm.conventions import intent
 from normlint.norm.norm import Computation, Norm
 from normlint.text.finding import Span
 from normlint.text.raw import PYTHON
@@ -65,7 +66,8 @@ class _File:
 def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     """Return the job that verifies a norm of `unit`, without running any of its code."""
     meant = meaning(norm, unit.text)
-    claims = norm.meant or bool(meant.gain) or (not norm.factor and norm.owner.intent not in ("", "other"))
+    named = norm.owner.intent not in ("", "other") and not (norm.owner.intent == "l2" and _is_of_helper(norm, unit))
+    claims = norm.meant or bool(meant.gain) or (not norm.factor and named)
     if unclear := _test_reason(source.path, norm.qualname) or open_question(norm, unit.text):
         return Job(norm.qualname, meant, needs=unclear, claims=claims)
     try:
@@ -75,6 +77,12 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
         return Job(norm.qualname, meant, needs="code that is nested less deeply", claims=claims)
     except SyntaxError:
         return Job(norm.qualname, meant, needs="code that parses", claims=claims)
+
+
+def _is_of_helper(norm: Norm, unit: Unit) -> bool:
+    """Return whether only a helper, which has a verdict of its own, is called an L2 norm, and not what calls it."""
+    own = () if intent(norm.qualname) else Surroundings(unit.text).functions(norm.qualname.rpartition(".")[2])
+    return bool(own) and not any(holds(one.span, norm.span) for one in own)
 
 
 def _settings(norm: Norm) -> tuple[tuple[str, str | bool], ...]:
@@ -160,12 +168,21 @@ def _job(file: _File, meant: Meaning) -> Job:
 
 
 def _takes_self(function: s.Function) -> bool:
-    return bool(function.params) and function.params[0].name == "self"
+    """Return whether a function takes a norm first: `self`, or what is read only as a gain, an eps and the like are."""
+    first = function.params[0].name if function.params else ""
+    read = _read_of(function, first)
+    alone = len(read) == sum(isinstance(n, s.Name) and n.id == first for n in walk(function.body))
+    return first == "self" or (alone and "gain" in map(input_role, read))
+
+
+def _read_of(function: s.Function, name: str) -> list[str]:
+    """Return the attributes of a parameter that a function reads."""
+    return [n.name for n in walk(function) if isinstance(n, s.Attribute) and getattr(n.base, "id", "") == name]
 
 
 def _with_class(file: _File, function: s.Function, meant: Meaning) -> _Definition | None:
     """Put a method without a class into one with the gain, shift, eps and number of features that it reads."""
-    read = {n.name for n in walk(function) if isinstance(n, s.Attribute) and getattr(n.base, "id", "") == "self"}
+    read = set(_read_of(function, function.params[0].name))
     held = {name: _HELD[input_role(name)] for name in read if input_role(name) in _HELD}
     held |= {meant.gain: _HELD["gain"], meant.shift: _HELD["shift"]}
     if not read <= held.keys():

@@ -38,12 +38,15 @@ class Entry:
 def made_with(m: Machine, init: FunctionRef) -> Arguments:
     """Return a symbol for each parameter of a constructor."""
     params = init.node.params[1:]
-    return Args((), {p.name: Given(symbol(m, p), p.span) for p in params if not p.star}, more=_takes_keywords(params))
+    given = {p.name: Given(symbol(m, p), p.span) for p in params if not p.star}
+    return Args((), given, rest=_takes(params, "*"), more=_takes(params, "**"))
 
 
 def symbol(m: Machine, param: s.Parameter) -> Value:
-    """Return an unknown number or flag for a constructor's parameter, with its default."""
+    """Return an unknown number or flag for a constructor's parameter, with its default, or a tensor."""
     default = param.default
+    if default is None and param.annotation and "Tensor" in m.module.source(param.annotation.span):
+        return of_atom(Param(param.name, "unknown"), DType.PARAM, param.span)
     if isinstance(param.annotation, s.Name):
         config = m.lookup(m.globals, param.annotation.id)
         if isinstance(config, Defined) and isinstance(config.ref, ClassRef):
@@ -70,12 +73,12 @@ def symbolic(m: Machine, ref: FunctionRef, *, bound: bool) -> Arguments:
         if not param.star:
             value = _argument(m, param, function=not bound, first=number == 0)
             keywords[param.name] = Given(value, param.span)
-    return Args((), keywords, more=_takes_keywords(params))
+    return Args((), keywords, rest=_takes(params, "*"), more=_takes(params, "**"))
 
 
-def _takes_keywords(params: Sequence[s.Parameter]) -> bool:
-    """Return whether unknown keywords may be passed."""
-    return any(p.star == "**" for p in params)
+def _takes(params: Sequence[s.Parameter], star: str) -> bool:
+    """Return whether more unknown arguments may be passed, by place (*) or by name (**)."""
+    return any(p.star == star for p in params)
 
 
 def _argument(m: Machine, param: s.Parameter, *, function: bool, first: bool) -> Value:

@@ -383,7 +383,8 @@ def _unique(found: Iterable[Computation]) -> tuple[Computation, ...]:
     def key(c: Computation) -> tuple[object, ...]:
         steps = (*c.own_steps(), *deep_steps(c.statistic.inner.factors))
         cut = any(s.op == "detach" for s in steps)
-        return c, c.statistic.span, c.statistic.square, c.statistic.accumulate, cut
+        first = tuple(g.param.init for g in c.gains)  # an option may choose it
+        return c, c.statistic.span, c.statistic.square, c.statistic.accumulate, cut, first
 
     kept: dict[tuple[object, ...], Computation] = {}
     for c in found:

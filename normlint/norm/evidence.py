@@ -236,6 +236,16 @@ def along_features(c: Computation, i: int) -> bool:
     return param.axis == "last" and all(n == Mono(1.0) for n in ahead) and param.role != "unknown"
 
 
+def shift_beside(c: Computation) -> Param | None:
+    """Return the shift where it has one length as the gain does, but lies along another axis."""
+    only = c.shift.factors[0].atom if c.shift is not None and len(c.shift.factors) == 1 else None
+    gain = c.gains[0].param if len(c.gains) == 1 else None
+    if gain is None or not isinstance(only, Param) or {gain.role, only.role} != {"parameter"}:
+        return None
+    alike = gain.shape == only.shape and gain.shape is not None and len(gain.shape) == 1 and gain.shape != (Mono(1.0),)
+    return only if alike and {gain.axis, only.axis} == {"last", "other"} else None
+
+
 def misses_features(stat: Stat) -> bool:
     """Return whether a statistic is taken over other axes than the last one."""
     if not isinstance(stat.axes, tuple) or stat.axes == (-1,):

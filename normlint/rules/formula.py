@@ -379,7 +379,8 @@ def _is_bias(norm: Norm, gain: Gain) -> bool:
 
 
 def _of_same_gain(paths: Iterable[Computation], gain: Gain) -> list[Gain]:
-    return [g for c in paths for g in c.gains if g.param.span == gain.param.span]
+    name = gain.param.name
+    return [g for c in paths for g in c.gains if g.param.span == gain.param.span or (name and g.param.name == name)]
 
 
 def _starts_wrong(g: Gain) -> str:

@@ -7,7 +7,13 @@ from functools import partial
 
 from normlint.evaluate.monomial import ALL, Stat
 from normlint.norm.conventions import is_over_time, normalises
-from normlint.norm.evidence import along_features, may_be_instance_norm, misses_features, reduces_samples
+from normlint.norm.evidence import (
+    along_features,
+    may_be_instance_norm,
+    misses_features,
+    reduces_samples,
+    shift_beside,
+)
 from normlint.norm.norm import Computation, Norm, is_argument, is_of_vector
 from normlint.rules.registry import Fixes, Problem, rule
 from normlint.text.finding import REVIEW, Applicability
@@ -71,9 +77,10 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
     """Loses the reduced axis: the statistic broadcasts against the wrong one, which fails or mixes rows.
 
     It fails where the two lengths differ; where they are equal, each feature is silently scaled by the statistic of
-    another row. A statistic of shape (B, L) stands beside an input of shape (B, L, D).
+    another row. A statistic of shape (B, L) stands beside an input of shape (B, L, D). So does a shift of shape (D,)
+    beside a gain that is viewed as (D, 1, 1).
 
-    Instead: Pass `keepdim=True` to each reduction
+    Instead: Pass `keepdim=True` to each reduction, and view the shift as the gain
 
     ```py
     import torch
@@ -102,6 +109,11 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
                 put_back = "`{}` has its axis put back elsewhere: it broadcasts along another axis of a {} input"
                 shown = put_back.format(stat.spelled, against) if stat.keepdim else message
                 yield Problem(stat.span, shown, partial(repair.keep_axis, norm, c, stat) if lost else None)
+        if (shift := shift_beside(c)) is not None:
+            gain = c.gains[0].param
+            one, other = (shift, gain) if shift.axis == "last" else (gain, shift)
+            message = f"`{one.label}` lies along the last axis, `{other.label}` along one before it"
+            yield Problem(c.span, message, evidence=one.span)
 
 
 @rule("NRM103", name="reduction-over-wrong-axis", fix=Applicability.SAFE, unless=("NRM101",), about=("axes",))
@@ -153,6 +165,8 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
         if may_be_instance_norm(norm, c) or reduces_samples(c) or (several and is_over_time(norm.owner.name)):
             continue
         if not (c.gains and all(along_features(c, i) for i in range(len(c.gains)))) or c.placing.along_gain:
+            continue
+        if shift_beside(c) is not None:
             continue
         stat = next((t for t in (c.statistic, c.centre) if t is not None and misses_features(t)), None)
         if stat is None and c.placing.along_gain is False and c.placing.over_last is False:

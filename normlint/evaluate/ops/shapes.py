@@ -226,4 +226,18 @@ def rearrange(ctx: Context, call: Bound) -> Value | None:
         return _reshaped(x, tuple(Product(Mono(1.0 if n == "1" else 2.0)) for n in out), call)
     if "(" not in left + right and "..." not in left and sorted(names) == sorted(out):
         return _moved(x, ("perm", *(names.index(n) for n in out)), call)
-    return relayout(ctx, call)
+    moves = (_move(names, out, name) for name in names if name.isidentifier())
+    return next((_moved(x, move, call) for move in moves if move), None) or relayout(ctx, call)
+
+
+def _move(names: list[str], out: list[str], name: str) -> tuple[str, int, int] | None:
+    """Return the move of one axis that turns the axes `names` into `out`, some of which an ellipsis stands for."""
+    if "..." not in names or name not in out or [n for n in names if n != name] != [n for n in out if n != name]:
+        return None
+    return ("move", _place(names, name), _place(out, name))
+
+
+def _place(names: list[str], name: str) -> int:
+    """Return the index of a name, counted from the end behind an ellipsis."""
+    at = names.index(name)
+    return at - len(names) if "..." in names[:at] else at

@@ -6,7 +6,7 @@ import re
 
 _OTHER = re.compile(
     r"batch_?norm|instance_?norm|group_?norm|graph_?norm|weight_?norm|spectral|response|grn|unit_?var|rev_?in\b|zero_?mean|standardi[sz]e|advantage|whiten|orthogonal|glorot|xavier|kaiming|(?:^|_)init(?:_|$)"
-    r"|adain|ada_?in|weight_?standard|wnorm|clip_grad|grad_norm",
+    r"|adain|ada_?in|weight_?standard|wnorm|clip_grad|grad_norm|(?<![a-z])l1_?(?:rms_?)?norm",
     re.IGNORECASE,
 )
 _RMS = "(?<![A-Z])RMS|(?<![a-z])rms|Rms|[Rr][Mm][Ss](?=_?[Nn]orm)"  # and no transforms; RMSE and RMSD are no norms

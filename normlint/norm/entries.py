@@ -147,6 +147,8 @@ def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]
         begun = method.name in _CALLED or (method.name in FORWARDS and method.name not in ours)
         public = (begun or method.name in aliased) and not extended
         own = any(method is stmt for stmt in cls.node.body)
+        if not own and method.name == "__call__" and "forward" in have:
+            continue  # of a base of all layers
         if method.name in reaching and (public or own):
             ref = FunctionRef(method, cls.env, f"{cls.qualname}.{method.name}", cls)
             fallback = not public and method.name in called

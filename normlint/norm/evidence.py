@@ -178,7 +178,7 @@ def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> boo
             return True
         by_name = owner.intent == "rms" and not owner.method and -1 in axes  # rms_norm(x, weight)
         meant = _gain_is_last(c) or c.placing.apart or by_name
-        return named and gain and (meant or not _are_spatial(axes))
+        return named and gain and (meant or not _are_spatial(axes, c.statistic.rank, owner))
     first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
     if first or axes[0] < -4:
         return named and gain
@@ -206,9 +206,13 @@ def lies_elsewhere(c: Computation) -> bool:
     return several and bool(c.gains) and all(g.param.axis == "other" for g in c.gains)
 
 
-def _are_spatial(axes: tuple[int, ...]) -> bool:
+def _are_spatial(axes: tuple[int, ...], rank: int | None, owner: Owner) -> bool:
     """Return whether these are the axes of an image, or include the batch, as in instance and batch norms."""
-    return 0 in axes or set(axes) in ({2, 3}, {-1, -2}, {2, 3, 4}, {1, 2, 3}, {-1, -2, -3})
+    named = owner.intent in ("rms", "layer")
+    rank = 4 if rank is None and set(axes) == {1, 2, 3} else rank
+    if rank is not None and {axis % rank for axis in axes} == set(range(1, rank)):
+        return not named  # all of a sample
+    return 0 in axes or set(axes) in ({2, 3}, {-1, -2}, {2, 3, 4}, {-1, -2, -3})
 
 
 def is_instance_norm(norm: Norm, c: Computation) -> bool:

@@ -328,7 +328,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             message = f"`{g.param.label}` of this L2 norm starts at 1/√D, not √D: the output is D times too small"
             yield Problem(g.param.span, message)
     alone = (c for c in norm.judged if c.shift is None or not c.shift.has_data)  # else a gain of 0 lets that pass alone
-    alone = (c for c in alone if c.returned or norm.owner.intent)  # what a gate is made of may start at 0
+    own = bool(norm.owner.intent) and norm.qualname.startswith(norm.owner.name)  # and not what calls a helper
+    alone = (c for c in alone if c.returned or own)  # what a gate is made of may start at 0
     applied = [] if starts_at_zero(norm.owner.name) else [g for c in alone for g in c.gains]
     applied = [g for g in applied if norm.owner.intent or not _is_number(g)]  # ReZero: a gate of a branch
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
@@ -338,7 +339,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
         if len(refilled) == 1 and refilled[0]:
             yield Problem(g.span if g.offset else g.param.span, refilled[0])
         elif not norm.owner.reinitialised and g.param.name in wrong and (message := _starts_wrong(g)):
-            if _is_bias(norm, g):
+            if _is_bias(norm, g) or any(map(_adds_ones, norm.judged)):
                 yield Problem(g.param.span, f"`{g.param.label}` starts at 0 and is multiplied, where a bias is added")
                 continue
             alike = all(map(_starts_wrong, _of_same_gain(norm.judged, g)))  # else no first value suits all paths
@@ -376,6 +377,12 @@ def _is_bias(norm: Norm, gain: Gain) -> bool:
     """Return whether a gain that starts at zero stands beside one that starts at one."""
     beside = (g.param.init for c in norm.judged if gain in c.gains for g in c.gains if g.offset is None)
     return gain.offset is None and gain.param.init == "zeros" and "ones" in beside
+
+
+def _adds_ones(c: Computation) -> bool:
+    """Return whether a parameter that starts at one, as a gain does, is added."""
+    only = c.shift.factors[0].atom if c.shift is not None and len(c.shift.factors) == 1 else None
+    return isinstance(only, Param) and only.init == "ones"
 
 
 def _of_same_gain(paths: Iterable[Computation], gain: Gain) -> list[Gain]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Apply, Input, Mono, Param
+from normlint.evaluate.monomial import Apply, Input, Mono, Offset, Param, Plus
 from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
 from normlint.norm.conventions import is_scale_norm, is_written_by_intent
 from normlint.norm.norm import Computation, Gain, Norm
@@ -121,7 +121,8 @@ def mutated_input(norm: Norm) -> Iterator[Problem]:
 def _summed(mono: Mono) -> set[str]:
     """Return the names of the inputs that a value is a product or a sum of."""
     names = {f.atom.name for f in mono.factors if isinstance(f.atom, Input)}
-    sums = (f.atom.args for f in mono.factors if isinstance(f.atom, Apply) and f.atom.name in ("+", "-"))
+    sums = [f.atom.args for f in mono.factors if isinstance(f.atom, Apply) and f.atom.name in ("+", "-")]
+    sums += [(f.atom.inner,) for f in mono.factors if isinstance(f.atom, Offset | Plus)]
     return names.union(*(_summed(one) for args in sums for one in args if isinstance(one, Mono)))
 
 

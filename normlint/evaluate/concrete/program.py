@@ -17,10 +17,6 @@ from normlint.text.finding import Span
 from normlint.text.pieces import WORD, Piece
 
 STAR: Final = re.compile(r"^\s*from\s+([.\w]+)\s+import\s*\(?\s*\*", re.MULTILINE)
-# A default value or class attribute that isn't a constant.
-_STATE: Final = re.compile(
-    r"^[^#\n]*\bdef[^#\n]*=\s*[\[{A-Za-z]|^[ \t]+\w+(?::[^=\n]+)?\s*=\s*[\[{A-Za-z]", re.MULTILINE
-)
 
 
 class Deferred:
@@ -222,7 +218,7 @@ class Program:
         if piece.kind == "import":
             return False
         if _defines(piece):
-            return bool(_STATE.search(self.module.source(piece.span)))
+            return any(map(_holds_values, self.module.block(piece)))
         return any(
             isinstance(node, s.Assign) and not isinstance(node.value, s.Literal | s.Lambda) and name in bound_by(node)
             for node in walk(self.module.block(piece), own=True)
@@ -314,6 +310,18 @@ class Program:
         if not name:
             raise Unsupported(f"the module {path} as a value")
         return program.value(name)
+
+
+def _holds_values(stmt: s.Stmt) -> bool:
+    """Return whether a function's defaults or the attributes of a class may be mutable; other statements may hold any."""
+    match stmt:
+        case s.Function(params=params):
+            return any(p.default is not None and not isinstance(p.default, s.Literal | s.Unary) for p in params)
+        case s.Class(body=body):
+            return any(map(_holds_values, body))
+        case s.Assign(value=value):
+            return not isinstance(value, s.Literal | s.Unary | s.Lambda)
+    return not isinstance(stmt, s.Evaluate)
 
 
 def _changed_by(node: s.Node) -> set[str]:

@@ -32,13 +32,11 @@ _SPACES: Final = frozenset(
         "torch.compiler torch._dynamo torch.onnx torch.distributed torch.version torch.backends torch.fx torch._C "
         "math numbers functools typing typing_extensions collections collections.abc abc operator copy warnings "
         "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types "
-        "packaging packaging.version platform sys"
+        "packaging packaging.version platform sys torch.cuda.nvtx torch.profiler"
     ).split()
 )
 PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
-_DENIED: Final = frozenset(
-    "from_file frombuffer set_ resize_ resize_as_ resize_as_sparse_ record_stream backward".split()
-)
+_DENIED: Final = "from_file frombuffer set_ resize_ resize_as_ resize_as_sparse_ record_stream backward".split()
 _FUNCTIONS: Final = frozenset(
     (
         "is_tensor get_default_dtype is_grad_enabled is_inference_mode_enabled is_autocast_enabled get_autocast_dtype "
@@ -96,7 +94,7 @@ _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "einops": frozenset(["rearrange", "reduce", "repeat", "einsum", "pack", "unpack"]),
     "einops.layers.torch": frozenset(["Rearrange", "Reduce"]),
     "packaging.version": frozenset(["parse", "Version"]),
-    "platform": frozenset(["system", "machine", "python_version"]),
+    "platform": frozenset(["system", "machine"]),
     "sys": frozenset(["platform", "version_info"]),
     "numpy": frozenset(["prod", "sqrt", "log", "log2", "exp", "pi", "inf", "e", "abs", "float32", "float64", "ceil"]),
 }
@@ -216,6 +214,7 @@ def _constant(path: str, value: Any) -> Native:
 UNCHANGED: Final = Native("a decorator", lambda value: value)
 # Functions that always return the same value.
 _ANSWERS: Final = {**dict.fromkeys(_FALSE, False), **dict.fromkeys(_NO_OPS), "functools.wraps": UNCHANGED}
+_ANSWERS.update(dict.fromkeys(("torch.cuda.nvtx.range", "torch.profiler.record_function"), contextlib.nullcontext()))
 
 
 def _identity_decorator(path: str) -> Native:
@@ -371,8 +370,8 @@ def _named(torch: Any, names: str) -> tuple[type, ...]:
 
 def is_context(value: Any) -> bool:
     """Return whether a value is a context manager that may be used."""
-    modes = "no_grad enable_grad inference_mode set_grad_enabled autocast"
-    return isinstance(value, contextlib.nullcontext | contextlib.suppress) or is_torch(value, modes)
+    own = isinstance(value, contextlib.nullcontext | contextlib.suppress)
+    return own or is_torch(value, "no_grad enable_grad inference_mode set_grad_enabled autocast")
 
 
 def module_internals() -> frozenset[str]:
@@ -406,7 +405,7 @@ _OF_MODULE: Final = frozenset(
 _OF_FUNCTION: Final = ("apply", "forward", "backward")
 CONTEXT: Final = "autograd.function.FunctionCtx"
 _OTHERS: Final = {
-    CONTEXT: "save_for_backward saved_tensors needs_input_grad mark_non_differentiable mark_dirty "
+    CONTEXT: "save_for_backward saved_tensors saved_variables needs_input_grad mark_non_differentiable mark_dirty "
     "set_materialize_grads",
     "Size": "count index numel",
     "dtype": "is_floating_point is_complex itemsize is_signed",

@@ -89,6 +89,18 @@ CASES = {
         NORM.replace("self.weight = ", "self.bias = nn.Parameter(torch.zeros(dim)); self.weight = ")
         .replace("* self.weight\n", "* self.weight + self.bias.detach()\n"),
         "Norm.forward", None, WRONG, "the shift gets no gradient"),
+    "a width that is called `dim` and only multiplied with is no axis": (
+        "import torch.nn.functional as F\n\ndef rms_norm(x, dim: int):\n"
+        "    return F.normalize(x, dim=-1) * dim ** -0.5\n", "rms_norm", None, WRONG, "D times too small"),
+    "a backward that reads what was saved by its old name": (
+        "import torch\n\nclass RMSNorm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, weight, eps):\n"
+        "        r = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)\n"
+        "        ctx.save_for_backward(x, r, weight)\n        return (x.float() * r).to(x.dtype) * weight\n\n"
+        "    @staticmethod\n    def backward(ctx, dy):\n        x, r, weight = ctx.saved_variables\n"
+        "        n, d = x.float() * r, dy.float() * weight.float()\n"
+        "        dx = r * (d - n * (d * n).sum(-1, keepdim=True))\n"
+        "        return dx.to(x.dtype), (dy * n).reshape(-1, x.shape[-1]).sum(0), None\n",
+        "RMSNorm.forward", None, WRONG, "gradient"),
     "printing at every call is seen, and nothing printed": (
         NORM.replace("h = x", "print(x); h = x"), "Norm.forward", None, WRONG, "prints at every call"),
     "torch's own in its place is held to what was meant": (
@@ -380,6 +392,95 @@ OWN = NORM.replace(
     "self.weight = nn.Parameter(torch.ones(dim))", "self.weight = nn.Parameter(torch.full((dim,), {first}))"
 )
 SPARED: dict[str, tuple[str, str, str]] = {
+    "a cache of a size, the platform, Python's version and a range of a profiler": (
+        NORM.replace(
+            "class",
+            "import platform\nimport sys\nfrom functools import lru_cache\nfrom torch.cuda import nvtx\n\n"
+            "@lru_cache(maxsize=1)\ndef is_fast():\n"
+            "    return sys.version_info < (3, 8) or (sys.platform, platform.machine()) == ('none', 'none')\n\nclass",
+            1,
+        )
+        .replace("    def forward", "    @nvtx.range('norm')\n    def forward")
+        .replace("h = x", "if is_fast(): return x\n        h = x"),
+        "Norm.forward",
+        "match",
+    ),
+    "a training loop beside a function": (
+        "import sys\nimport torch\nfrom torch import nn\n\nwith open(sys.argv[0]) as file:\n    code = file.read()\n\n"
+        "def rms_norm(x0, eps=1e-6):\n    x = x0.float()\n"
+        "    return (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)).type_as(x0)\n\n"
+        "class Model(nn.Module):\n    def forward(self, x):\n        return self.head(rms_norm(x))\n\nmodel = Model()\n"
+        "for step in range(3):\n    with open('log', 'a') as file:\n        file.write(code); model.train()\n",
+        "rms_norm",
+        "match",
+    ),
+    "a norm that takes its numbers from another": (
+        NORM.replace("self, dim, eps=1e-6", "self, norm")
+        .replace("torch.ones(dim)", "norm.weight.data.clone()")
+        .replace("= eps", "= getattr(norm, 'eps', 1e-6)"),
+        "Norm.forward",
+        "match",
+    ),
+    "a constructor that takes the gain": (
+        NORM.replace("self, dim, eps=1e-6", "self, eps: float, weight: torch.Tensor").replace(
+            "nn.Parameter(torch.ones(dim))", "weight"
+        ),
+        "Norm.forward",
+        "match",
+    ),
+    "a device that isn't here": (
+        NORM.replace("eps=1e-6", "eps=1e-6, device='cuda:0'").replace("ones(dim)", "ones(dim, device=device)"),
+        "Norm.forward",
+        "match",
+    ),
+    "a function that takes the module": (
+        "import torch\n\ndef fast_rms_norm(norm, x):\n    h = x.float()\n    ms = h.pow(2).mean(-1, keepdim=True)\n"
+        "    return (h * torch.rsqrt(ms + norm.variance_epsilon)).to(x.dtype) * norm.weight\n",
+        "fast_rms_norm",
+        "match",
+    ),
+    "a class made in a method": (
+        NORM.replace("\n    ", "\n            ").replace(
+            "class Norm", "class Norms:\n    def make(self):\n        class Norm"
+        ),
+        "Norms.make.Norm.forward",
+        "match",
+    ),
+    "a docstring that gives a rank too low": (
+        NORM.replace("self, x):", 'self, x):\n        """x: (B, C, H, W)"""')
+        .replace("mean(-1", "mean(1")
+        .replace("* self.weight", "* self.weight[:, None, None, None]"),
+        "Norm.forward",
+        "match",
+    ),
+    "an axis moved by einops": (
+        "from einops import rearrange\nfrom torch import nn\n\nclass LayerNorm(nn.Module):\n"
+        "    def __init__(self, dim):\n        super().__init__()\n        self.norm = nn.LayerNorm(dim)\n\n"
+        "    def forward(self, x):\n        y = self.norm(rearrange(x, 'b d ... -> b ... d'))\n"
+        "        return rearrange(y, 'b ... d -> b d ...')\n",
+        "LayerNorm.forward",
+        "match",
+    ),
+    "rows of zeros that are refused": (
+        "import torch\n\ndef l2_normalize(x):\n    size = x.norm(dim=-1, keepdim=True)\n"
+        "    if (size <= 0).any().item():\n        raise ValueError('a row of zeros')\n    return x / size\n",
+        "l2_normalize",
+        "match",
+    ),
+    "a statistic handed back beside a view of the norm": (
+        "import torch\n\nWIDTH = 8\n\ndef rms_and_norm(x):\n"
+        "    rms = x.square().mean(dim=1, keepdim=True).sqrt().clamp_min(1e-6)\n"
+        "    return rms, (x / rms).reshape(-1, WIDTH)\n",
+        "rms_and_norm",
+        "skipped",
+    ),
+    "an eps of a configuration before that of the constructor": (
+        NORM.replace("dim, eps=1e-6", "config, eps=1e-5")
+        .replace("(dim)", "(config.dim)")
+        .replace("= eps", "= config.norm_eps or eps"),
+        "Norm.forward",
+        "match",
+    ),
     "a class that a registry takes, whose making can't be followed": (
         NORM.replace("import torch\n", "import torch\nfrom catalogue import Registry\n").replace(
             "class Norm",

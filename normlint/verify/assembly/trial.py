@@ -205,6 +205,8 @@ class Search:
             return
         inner = call.layout.into(x)
         for path, y in tensors_in(out):
+            if y.is_complex():
+                continue
             partial = y.shape != inner.shape and y.dim() == inner.dim() and factor_like(y, inner, call.layout)
             if y.shape == inner.shape or partial or (call.layout.headed and y.shape == x.shape):
                 whole = call.layout.restored((y * inner if partial else y) / call.divide, inner).double()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 Result: TypeAlias = "Fixed | Failure"
 FP32: Final = "fp32"
+FAR: Final = 1e-3 * 2**23  # in units of fp32's eps
 
 
 def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) -> tuple[Report, str | bytes | None]:
@@ -214,7 +215,7 @@ class _Case:
         refused = {
             key: f"the fix of {self._codes(key)} is put back: {self._shown(before, after)}"
             for key, (before, after) in verdicts.items()
-            if self._is_refused(before, after) or self._is_wrong_unseen(key, after)
+            if self._is_refused(before, after) or self._is_wrong_unseen(key, before, after)
         }
         self.unproved = {
             key: f"{self._codes(key)} fixed, but {_unproved_text(after)}"
@@ -237,14 +238,11 @@ class _Case:
         unknown = after.status == SKIPPED or (before.status, after.status) == (SKIPPED, WRONG)
         return (self.all_run and unknown) or _worse(before, after)
 
-    def _is_wrong_unseen(self, key: Key, after: Verdict) -> bool:
+    def _is_wrong_unseen(self, key: Key, before: Verdict, after: Verdict) -> bool:
         """Return whether a fix of the formula leaves the norm wrong, and no rule would report it any more."""
-        wrong = after.status == WRONG and any(not one.passed and one.name == (PLAIN, FP32) for one in after.probes)
-        return (
-            wrong
-            and any(map(is_of_formula, self.fixed.touched[key]))
-            and not is_found_out(self.fixed, self.request, key)
-        )
+        if after.status != WRONG or not any(map(is_of_formula, self.fixed.touched[key])):
+            return False
+        return _is_far_off(before, after) and not is_found_out(self.fixed, self.request, key)
 
     def _shown(self, before: Verdict, after: Verdict) -> str:
         if self.all_run and after.status == SKIPPED:
@@ -304,6 +302,13 @@ def _newly_failing(before: Verdict, after: Verdict) -> Probe | None:
         passed -= {(EFFECTIVE_EPS, FP32)}
     failing = (one for one in after.probes if not one.passed and one.name in passed)
     return next(failing, None) if before.status == after.status == WRONG else None
+
+
+def _is_far_off(before: Verdict, after: Verdict) -> bool:
+    """Return whether ordinary inputs come out wrong after a fix, and by a thousandth or about as much as before it."""
+    was, now = ([one for one in v.probes if one.name == (PLAIN, FP32)] for v in (before, after))
+    much = min([FAR, *(one.error / 4 for one in was)])
+    return any(not one.passed and not one.error <= much for one in now)
 
 
 def _changed_verdict_text(before: Verdict, after: Verdict) -> str:

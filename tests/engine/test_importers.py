@@ -31,6 +31,7 @@ IN_PLACE = NORM.replace(
 UNUSED = NORM.replace(" * self.weight\n", "\n")
 WIDE = NORM.replace(".to(x.dtype) * self.weight", " * self.weight.float()")
 NO_EPS = NORM.replace("dim, eps=1e-6", "dim").replace("        self.eps = eps\n", "").replace(" + self.eps", "")
+SUM = NORM.replace("mean(", "sum(")
 HELPER = (
     "import torch\n\n\ndef mean_square(h):\n    return h.pow(2).mean(-1)\n\n\n"
     "def rms_norm(x, weight, eps=1e-6):\n    h = x.float()\n"
@@ -62,6 +63,24 @@ USERS = {
         NO_EPS, SUBCLASS.format("@property\n    def eps(self):\n        return 1e-3"), SUBCLASS.format("scale = 2")),
     "a subclass that has no eps on purpose": (
         NO_EPS, SUBCLASS.format("eps = None"), SUBCLASS.format("slope = None")),
+    "the effect on a part of a tensor": (
+        IN_PLACE, BLOCK.format("self.norm(x[..., :8]); return x"), BLOCK.format("return self.norm(x[..., :8])")),
+    "the effect on each tensor of a list": (
+        IN_PLACE,
+        BLOCK.format("for one in x:\n            self.norm(one)\n        return x"),
+        BLOCK.format("return [self.norm(one) for one in x]")),
+    "a sum that the caller multiplies with a root": (
+        SUM,
+        BLOCK.format("return self.norm(x) * self.scale").replace("    def forward", "        self.scale = dim**0.5\n\n"
+                                                                "    def forward"),
+        BLOCK.format("return self.norm(x) * self.scale").replace("    def forward", "        self.scale = dim / 2\n\n"
+                                                                "    def forward")),
+    "a gain that is filled with a root": (
+        SUM,
+        BLOCK.format("return self.norm(x)").replace(
+            "    def forward", "        nn.init.constant_(self.norm.weight, dim**0.5)\n\n    def forward"),
+        BLOCK.format("return self.norm(x)").replace(
+            "    def forward", "        nn.init.constant_(self.norm.weight, 1.0)\n\n    def forward")),
     "a helper that others call": (
         HELPER,
         "from .norms import mean_square\n\n\ndef energy(x):\n    return mean_square(x).sum(-1)\n",
@@ -69,13 +88,13 @@ USERS = {
 }  # fmt: skip
 
 
-def fixed(folder: Path, norm: str, user: str, name: str = "user.py") -> Fixed:
+def fixed(folder: Path, norm: str, user: str, name: str = "user.py", *, unsafe: bool = False) -> Fixed:
     package = folder / "package"
     package.mkdir(exist_ok=True)
     (package / "__init__.py").write_text("")
     (package / "norms.py").write_text(norm)
     (package / name).write_text(user if "import" in user else f"{HEAD}from .norms import RMSNorm\n\n\n{user}")
-    done = fix_file(str(package / "norms.py"), FixRequest(Demand()))
+    done = fix_file(str(package / "norms.py"), FixRequest(Demand(unsafe=unsafe)))
     assert isinstance(done, Fixed)
     return done
 
@@ -89,6 +108,41 @@ def test_a_fix_is_left_out_where_another_file_relies_on(
     done = fixed(tmp_path, norm, relying)
     assert not done.changed
     assert any("user.py relies on what it changes" in note.message for note in done.report.notes)
+
+
+def test_a_plain_gain_that_another_module_sets_is_no_parameter(tmp_path: Path) -> None:
+    norm = NORM.replace("nn.Parameter(torch.ones(dim))", "torch.ones(dim)")
+    setting = BLOCK.format("self.norm.weight = 1 + x.mean(); return self.norm(x)")
+    assert not fixed(tmp_path, f"{norm}\n\n{setting}", "", unsafe=True).changed
+    assert fixed(tmp_path, f"{norm}\n\n{BLOCK.format('return self.norm(x)')}", "", unsafe=True).changed
+
+
+BY_HAND = """class Norm:
+    def forward(self, x):
+        self.kept = x.float()
+        rms = torch.sqrt(self.kept.pow(2).mean(-1, keepdim=True))
+        return (self.kept / rms).to(x.dtype)
+
+    def {}(self, dy):
+        rms = torch.sqrt(self.kept.pow(2).mean(-1, keepdim=True))
+        n = self.kept / rms
+        return (dy - n * (dy * n).mean(-1, keepdim=True)) / rms
+"""
+
+
+@pytest.mark.parametrize(("name", "changed"), [("backward", False), ("pulled_back", True)])
+def test_a_forward_is_left_alone_where_its_backward_is_written_by_hand(
+    name: str, *, changed: bool, tmp_path: Path
+) -> None:
+    done = fixed(tmp_path, HEAD + BY_HAND.replace("Norm:", "RMSNorm:").format(name), "", unsafe=True)
+    assert done.changed is changed
+
+
+def test_an_eps_is_a_number_where_the_class_has_a_method_of_that_name(tmp_path: Path) -> None:
+    done = fixed(
+        tmp_path, NO_EPS.replace("    def forward", "    def eps(self):\n        return 0\n\n    def forward"), ""
+    )
+    assert "keepdim=True) + 1e-6)" in done.after.text
 
 
 @pytest.mark.parametrize("name", ["the effect of a norm that is called for it", "a subclass whose eps is a property"])

@@ -210,6 +210,57 @@ def test_a_fix_that_cannot_be_tried_is_made_only_where_that_is_asked_for(
     assert ("is put back" in ran.err) is not fixes
 
 
+WRONG_AFTER = {  # what a fix would leave wrong, with nothing left to report
+    "an eps that was added to the norm itself": (
+        "(h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True)) + self.eps)",
+        "NRM301",
+    ),
+    "an eps that is multiplied": ("(h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) * self.eps))", "NRM301"),
+    "a sum that was to be a square": ("(h * torch.rsqrt((h * 2).mean(-1, keepdim=True) + self.eps))", "NRM403"),
+}
+LEFT = """class RMSNorm(nn.Module):
+    def __init__(self, d, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+        self.eps = eps
+
+    def forward(self, x):
+        h = x.float()
+        return {}.to(x.dtype) * self.weight
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize(("spelled", "code"), WRONG_AFTER.values(), ids=WRONG_AFTER)
+@pytest.mark.parametrize("option", ["--fix", "--unsafe-fixes"])
+def test_a_fix_is_put_back_where_it_leaves_wrong_what_no_rule_would_report(
+    option: str, spelled: str, code: str, here: Run, tmp_path: Path
+) -> None:
+    text = LEFT.format(spelled)
+    ran = here("--fix", option, a=text)
+    assert (tmp_path / "a.py").read_text(encoding="utf-8") == HEAD + text
+    assert f"the fix of {code} is put back: with it, the norm is wrong" in ran.err
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["LayerNorm", "N"])
+def test_a_fix_is_kept_where_what_stays_wrong_is_reported_or_little(name: str, here: Run, tmp_path: Path) -> None:
+    text = f"""class {name}(nn.Module):
+    def __init__(self, d, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+        self.bias = nn.Parameter(torch.zeros(d))
+        self.eps = eps
+
+    def forward(self, x):
+        h = x.float()
+        s, m = torch.std_mean(h, -1, keepdim=True)
+        return ((h - m) / (s + self.eps)).to(x.dtype) * self.weight + self.bias
+"""
+    here("--fix", "--unsafe-fixes", "--select", "NRM105", a=text)
+    assert "keepdim=True, correction=0)" in (tmp_path / "a.py").read_text(encoding="utf-8")
+
+
 def test_without_torch_it_is_said_before_anything_is_linted(run: Run) -> None:
     ran = run("--verify", command=(sys.executable, "-c", NO_TORCH), a=GLOBAL)
     message = "normlint: verification needs torch: pip install 'normlint[verify]'\n"

@@ -103,7 +103,7 @@ def reduction_without_keepdim(norm: Norm) -> Iterator[Problem]:
                 continue
             known = stat.axes is not None or (stat.one_axis and norm.owner.intent in ("rms", "layer"))
             lost = known and not stat.keepdim and stat.rank != 1 and c.laid_alike and not _leading(stat)
-            if fits is False or (lost and norm.meant):
+            if fits is False or (lost and (norm.meant or norm.owner.intent == "l2")):
                 left, against = _shapes(c, stat)
                 message = f"`{stat.spelled}` drops the axis: {left} broadcasts against {against}"
                 put_back = "`{}` has its axis put back elsewhere: it broadcasts along another axis of a {} input"

@@ -146,6 +146,8 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     chosen = any(s.op == "unknown" and _CHOICE.match(text, s.span.start) for s in c.trail)
     if chosen or any(map(partial(_bounds, c), c.eps)):
         return "a norm: this clips"
+    if len({e.how for e in c.eps if e.value != 0}) > 1:
+        return "one eps: this adds one and has a floor as well"
     owner = norm.owner
     if c.fused and owner.takes_eps and not any(e.name for e in c.eps) and not any(unused_eps(norm)):
         return "the eps of torch's own norm: the one that is given goes elsewhere"

@@ -14,7 +14,7 @@ import libcst as cst
 from normlint.fixes.calls import Scope, parameters
 from normlint.fixes.document import Changes, Document, in_front
 from normlint.fixes.flow import given, names_in, single_targets, stored
-from normlint.fixes.powers import in_place_of
+from normlint.fixes.roots import in_place_of
 from normlint.fixes.spelling import expression, tight
 from normlint.fixes.tree import Tree, spelled
 from normlint.norm.kept import CALL, took

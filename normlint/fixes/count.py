@@ -12,7 +12,7 @@ import libcst as cst
 from normlint.fixes.calls import Reduction, operand_of, with_argument
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import product_at
-from normlint.fixes.powers import in_place_of, power_of, renamed, squared_base, turned
+from normlint.fixes.roots import in_place_of, power_of, renamed, squared_base, turned
 from normlint.fixes.spelling import PRODUCT, called, expression, instead, number, shown, stripped, tight
 from normlint.fixes.tree import Tree, spelled
 from normlint.fixes.trial import Trial

@@ -216,10 +216,8 @@ def _in_place(tree: Tree, node: cst.BaseExpression, source: Source) -> Reached |
     """Replace a number or constant by the source; where a helper's parameter acts, make its callers pass it."""
     document, numbers = tree.document, origin(tree, node)
     found = reach(document, node, source, document.source(numbers[0])) if numbers else None
-    if found is None:
-        return None
-    if document.source(node) == found.text:
-        return found if found.changes else None
+    if found is None or document.source(node) == found.text:
+        return found if found is not None and found.changes else None
     if isinstance(node, cst.Name) and any(node.value in parameters(s) for s in scopes(document, node)):
         return None
     return found.plus(_instead(node, found.text))

@@ -87,19 +87,17 @@ class Fixer:
 
 def _is_of_forward_alone(tree: Tree, fix: Fix) -> bool:
     """Return whether a fix changes a class's forward alone, whose backward is written by hand for the old formula."""
-    functions = {tree.around(edit.span, ast.FunctionDef) for edit in fix.edits}
-    names = {node.name for node in functions if isinstance(node, ast.FunctionDef)}
-    holders = {tree.holder(node, ast.ClassDef) for node in functions if node is not None}
-    methods = {one.name for cls in holders for one in getattr(cls, "body", ()) if isinstance(one, ast.FunctionDef)}
-    return "forward" in names and "backward" in methods
+    changed = {tree.around(edit.span, ast.FunctionDef) for edit in fix.edits}
+    forward = [node for node in changed if isinstance(node, ast.FunctionDef) and node.name == "forward"]
+    beside = (one for node in forward for one in getattr(tree.holder(node, ast.ClassDef), "body", ()))
+    return any(isinstance(one, ast.FunctionDef) and one.name == "backward" for one in beside)
 
 
 def combined(fixes: Sequence[Fix | None]) -> Fix | None:
     """Combine all parts into one fix; None if one is missing, they overlap, or their applicability differs."""
     parts = [fix for fix in fixes if fix is not None]
-    if len(parts) != len(fixes) or len({fix.applicability for fix in parts}) != 1:
-        return None
     edits = tuple(dict.fromkeys(edit for fix in parts for edit in fix.edits))
-    if any(overlap([one], [two]) for one, two in combinations(edits, 2)):
+    apart = not any(overlap([one], [two]) for one, two in combinations(edits, 2))
+    if not apart or len(parts) != len(fixes) or len({fix.applicability for fix in parts}) != 1:
         return None
     return Fix(parts[0].message, edits, parts[0].applicability)

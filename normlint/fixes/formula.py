@@ -12,7 +12,7 @@ from normlint.evaluate.monomial import Stat
 from normlint.fixes.calls import Reduction, operand_of
 from normlint.fixes.document import Change, Changes, Document
 from normlint.fixes.flow import assignments, bound_between, carried, meant, names_of, only_for, reads, single_targets
-from normlint.fixes.powers import in_place_of, joining, squared_base
+from normlint.fixes.roots import in_place_of, joining, squared_base
 from normlint.fixes.spelling import (
     SUM,
     argument,
@@ -83,8 +83,7 @@ def _centred(document: Document, target: Any, start: Any, inner: cst.BaseExpress
 def _mean_like(document: Document, start: cst.BaseExpression, value: Any) -> cst.BaseExpression | None:
     """Return the mean of a value over the axes of a statistic."""
     call = Reduction.of(document, start)
-    dim = call.value("dim") if call is not None else None
-    if call is None or dim is None:
+    if call is None or (dim := call.value("dim")) is None:
         return None
     mean = cst.ensure_type(expression("{x}.mean({d})", x=tight(value), d=dim), cst.Call)
     return mean.with_changes(args=[argument(dim), argument(cst.Name("True"), "keepdim")])

@@ -14,7 +14,7 @@ from normlint.fixes.calls import parameters
 from normlint.fixes.casts_words import receiver
 from normlint.fixes.document import Change, Changes, Document, in_front
 from normlint.fixes.flow import definition, given
-from normlint.fixes.powers import renamed
+from normlint.fixes.roots import renamed
 from normlint.fixes.spelling import (
     PRODUCT,
     SUM,

@@ -19,11 +19,9 @@ from normlint.text.pieces import with_line_feeds
 
 def with_argument(span: Span, name: str, source: str, tree: Tree) -> Fix | None:
     """Pass one more keyword argument to the call."""
-    document = tree.document
-    call = document.at(span, cst.Call)
-    if call is None:
-        return None
-    return document.fix(f"Pass `{name}={source}`", calls.with_argument(call, name, source), Applicability.UNSAFE)
+    call = tree.document.at(span, cst.Call)
+    changes = calls.with_argument(call, name, source) if call is not None else {}
+    return tree.document.fix(f"Pass `{name}={source}`", changes, Applicability.UNSAFE) if changes else None
 
 
 def edited(message: str, edits: tuple[Edit, ...], _: Tree) -> Fix:

@@ -313,7 +313,7 @@ class Program:
 
 
 def _holds_values(stmt: s.Stmt) -> bool:
-    """Return whether a function's defaults or the attributes of a class may be mutable; other statements may hold any."""
+    """Return whether a function's defaults or a class's attributes may be mutable; other statements may hold any."""
     match stmt:
         case s.Function(params=params):
             return any(p.default is not None and not isinstance(p.default, s.Literal | s.Unary) for p in params)

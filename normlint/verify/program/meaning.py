@@ -146,17 +146,20 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     chosen = any(s.op == "unknown" and _CHOICE.match(text, s.span.start) for s in c.trail)
     if chosen or any(map(partial(_bounds, c), c.eps)):
         return "a norm: this clips"
-    if len({e.how for e in c.eps if e.value != 0}) > 1:
-        return "one eps: this adds one and has a floor as well"
-    owner = norm.owner
-    if c.fused and owner.takes_eps and not any(e.name for e in c.eps) and not any(unused_eps(norm)):
-        return "the eps of torch's own norm: the one that is given goes elsewhere"
     moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
     if c.fused and (not moved or c.scaled_before):
         return "an input that goes into torch's own norm as it comes in"
+    return _open_in_eps(norm, c) or _open_in_scale(c)
+
+
+def _open_in_eps(norm: Norm, c: Computation) -> str:
+    if len({e.how for e in c.eps if e.value != 0}) > 1:
+        return "one eps: this adds one and has a floor as well"
+    if c.fused and norm.owner.takes_eps and not any(e.name for e in c.eps) and not any(unused_eps(norm)):
+        return "the eps of torch's own norm: the one that is given goes elsewhere"
     if any(is_eps(p.name) and p.role == "parameter" for p in norm.owner.params):
         return "an eps that is a number: this one is learned"
-    return _open_in_scale(c)
+    return ""
 
 
 def _centred_elsewhere(c: Computation) -> bool:

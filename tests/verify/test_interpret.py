@@ -439,6 +439,14 @@ SPARED: dict[str, tuple[str, str, str]] = {
         "fast_rms_norm",
         "match",
     ),
+    "a function that fills a tensor it is given": (
+        "import torch\n\ndef fast_layer_norm(norm, x, out_weight=None):\n    h = x.to(torch.float32, copy=True)\n"
+        "    h -= h.mean(-1, keepdim=True)\n    var = h.square().mean(-1, keepdim=True)\n"
+        "    h *= torch.rsqrt(var + norm.variance_epsilon)\n    out_weight[:] = norm.weight\n"
+        "    h *= out_weight\n    return h.to(x.dtype)\n",
+        "fast_layer_norm",
+        "match",
+    ),
     "a class made in a method": (
         NORM.replace("\n    ", "\n            ").replace(
             "class Norm", "class Norms:\n    def make(self):\n        class Norm"

@@ -189,6 +189,10 @@ OPEN = {
         "factor = torch.where(rms > 1.0, 1.0 / rms.clamp(min=self.eps), torch.ones_like(rms))\n"
         "return (x * factor).to(x.dtype) * self.weight"
     ),
+    "has a floor as well": norm_class(
+        "var = x.float().pow(2).mean(-1, keepdim=True).clamp(min=self.eps)\n"
+        "return (x * torch.rsqrt(var + self.eps)).to(x.dtype) * self.weight"
+    ),
     "clips": function("x * (most / x.norm(dim=-1, keepdim=True).clamp(min=most))", "x, most=1.0", "l2_limit"),
     "a norm: this": function(
         "x * (most / x.pow(2).mean(-1, keepdim=True).sqrt().clamp(min=most))", "x, most", "rms_threshold"

@@ -29,6 +29,7 @@ USER_ERRORS: Final = (
     UnboundLocalError,
 )
 _MISSING_ATTRIBUTE: Final = re.compile(r"'(?:int|float|bool)' object has no attribute '(\w+)'")
+_LEAF: Final = re.compile(r"leaf Variable that requires grad .*in-place")
 UNSUPPORTED: Final = re.compile(
     r"not implemented for '?(Half|BFloat16)|(Half|BFloat16) is not supported|MPS .*support|mixed dtype \(CPU\)"
 )
@@ -120,6 +121,8 @@ class Bench:
             missing_attribute = _MISSING_ATTRIBUTE.match(str(error))
             if missing_attribute:  # a number was passed where an object is needed
                 raise CannotBuildError(f"an argument with `.{missing_attribute[1]}`") from error
+            if made.module is None and _LEAF.search(str(error)):  # it fills an argument, as with `out=`
+                raise LeftOutError(str(error)) from error
             raise as_outcome(error) from error
         except (NameError, ImportError) as error:
             raise CannotBuildError(missing(error)) from error

@@ -66,8 +66,8 @@ class _File:
 def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     """Return the job that verifies a norm of `unit`, without running any of its code."""
     meant = meaning(norm, unit.text)
-    named = norm.owner.intent not in ("", "other") and not (norm.owner.intent == "l2" and _is_of_helper(norm, unit))
-    claims = norm.meant or bool(meant.gain) or (not norm.factor and named)
+    named = not norm.factor and norm.owner.intent not in ("", "other")
+    claims = (norm.meant or bool(meant.gain) or named) and not _is_of_helper(norm, unit)
     if unclear := _test_reason(source.path, norm.qualname) or open_question(norm, unit.text):
         return Job(norm.qualname, meant, needs=unclear, claims=claims)
     try:
@@ -80,8 +80,14 @@ def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
 
 
 def _is_of_helper(norm: Norm, unit: Unit) -> bool:
-    """Return whether only a helper, which has a verdict of its own, is called an L2 norm, and not what calls it."""
-    own = () if intent(norm.qualname) else Surroundings(unit.text).functions(norm.qualname.rpartition(".")[2])
+    """Return whether a norm is that of a helper, which has a verdict of its own.
+
+    The helper stands in another file, or only the helper, and not what calls it, is called an L2 norm.
+    """
+    around, (first, *_) = Surroundings(unit.text), norm.qualname.split(".")
+    if norm.owner.intent != "l2" or intent(norm.qualname):
+        return first != "<module>" and not around.defining(first)
+    own = around.functions(norm.qualname.rpartition(".")[2])
     return bool(own) and not any(holds(one.span, norm.span) for one in own)
 
 

@@ -447,6 +447,14 @@ SPARED: dict[str, tuple[str, str, str]] = {
         "fast_layer_norm",
         "match",
     ),
+    "a constructor that takes two widths in one argument": (
+        "from torch import nn\n\nclass LayerNorm(nn.Module):\n    def __init__(self, dims):\n        super().__init__()\n"
+        "        self.scalars, self.vectors = dims\n        self.norm = nn.LayerNorm(self.scalars)\n\n"
+        "    def forward(self, x):\n        if not self.vectors:\n            return self.norm(x)\n"
+        "        s, v = x\n        return self.norm(s), v / v.norm(dim=-1, keepdim=True).clamp(min=1e-8)\n",
+        "LayerNorm.forward",
+        "match",
+    ),
     "a class made in a method": (
         NORM.replace("\n    ", "\n            ").replace(
             "class Norm", "class Norms:\n    def make(self):\n        class Norm"

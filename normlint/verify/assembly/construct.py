@@ -139,7 +139,8 @@ def _options_of_each(some: Parameters, known: _Known) -> dict[str, list[Given | 
 
 def _required(p: inspect.Parameter, known: _Known, *, first: bool) -> list[Given]:
     name, kind = p.name.lower(), _annotation(p)
-    if found := _by_name(name, kind, known.axes):
+    found = [] if known.uses.get(p.name) == "pair" else _by_name(name, kind, known.axes)
+    if found:
         return found
     if p.name in known.uses:
         role = known.uses[p.name]
@@ -326,6 +327,7 @@ def _norm(size: Size) -> nn.LayerNorm:
 _BY_USE: Final[dict[str, list[Given]]] = {
     "config": [Config],
     "norm": [_norm],
+    "pair": [lambda size: (size.channels, 0), lambda size: (size.channels, size.channels)],  # scalars, and no vectors
     "shape": [_shape, _channels],
     "features": [_channels, _shape],
     "count": [_constant(1), _constant(2)],

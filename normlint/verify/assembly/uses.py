@@ -13,7 +13,7 @@ _AXES: Final = ("dim", "axis")  # keywords of torch and numpy
 
 @lru_cache(maxsize=8)
 def roles(program: str, qualname: str) -> dict[str, str]:
-    """Return the role (config, norm, shape, axis, count, features or flag) of each parameter whose use tells it."""
+    """Return the role (config, norm, shape, axis, pair, count, features or flag) of each parameter whose use tells it."""
     first, *names = qualname.split(".")
     node: ast.AST = _definitions(program)[0].get(first, ast.Pass())
     for name in names:
@@ -68,6 +68,8 @@ class _Body:
             return "shape"
         if not constructs and any(isinstance(node, ast.keyword) and node.arg in _AXES for node, _ in held):
             return "axis"
+        if constructs and any(_is_taken_apart(node, child) for node, child in held):
+            return "pair"
         if constructs and held and all(child in self._made and _is_leading_length(node, child) for node, child in held):
             return "count"
         if any(child in self._made or _goes_to_base(node, child) for node, child in held):
@@ -96,6 +98,12 @@ def _is_shape(node: ast.AST, child: ast.AST) -> bool:
         return False
     called = _last_name(node.func)
     return called == "len" or (called in _FUSED and node.args[1:2] == [child])
+
+
+def _is_taken_apart(node: ast.AST, child: ast.AST) -> bool:
+    """Return whether `child` is unpacked into two names."""
+    targets = node.targets if isinstance(node, ast.Assign) and node.value is child else []
+    return any(isinstance(target, ast.Tuple) and len(target.elts) == 2 for target in targets)
 
 
 def _is_leading_length(node: ast.AST, child: ast.AST) -> bool:

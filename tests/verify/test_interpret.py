@@ -451,7 +451,7 @@ SPARED: dict[str, tuple[str, str, str]] = {
         "from torch import nn\n\nclass LayerNorm(nn.Module):\n    def __init__(self, dims):\n        super().__init__()\n"
         "        self.scalars, self.vectors = dims\n        self.norm = nn.LayerNorm(self.scalars)\n\n"
         "    def forward(self, x):\n        if not self.vectors:\n            return self.norm(x)\n"
-        "        s, v = x\n        return self.norm(s), v / v.norm(dim=-1, keepdim=True).clamp(min=1e-8)\n",
+        "        s, v = x\n        return self.norm(s), v / v.abs().amax((-2, -1), keepdim=True)\n",
         "LayerNorm.forward",
         "match",
     ),

@@ -383,11 +383,12 @@ def _unique(found: Iterable[Computation]) -> tuple[Computation, ...]:
     def key(c: Computation) -> tuple[object, ...]:
         steps = (*c.own_steps(), *deep_steps(c.statistic.inner.factors))
         cut = any(s.op == "detach" for s in steps)
-        first = tuple(g.param.init for g in c.gains)  # an option may choose it
-        return c, c.statistic.span, c.statistic.square, c.statistic.accumulate, cut, first
+        return c, c.statistic.span, c.statistic.square, c.statistic.accumulate, cut
 
     kept: dict[tuple[object, ...], Computation] = {}
+    needed: dict[tuple[object, ...], frozenset[tuple[str, bool]]] = {}
     for c in found:
-        same = kept.get(key(c))
-        kept[key(c)] = c if same is None else replace(c, needed=c.needed & same.needed)
-    return tuple(kept.values())
+        needed[key(c)] = needed.get(key(c), c.needed) & c.needed
+        shift = [f.atom.init for f in (c.shift.factors if c.shift else ()) if isinstance(f.atom, Param)]
+        kept[(*key(c), *(g.param.init for g in c.gains), *shift)] = c  # an option may choose a first value
+    return tuple(replace(c, needed=needed[key(c)]) for c in kept.values())

@@ -75,26 +75,23 @@ def entries_of(machine: Machine, node: s.Function | s.Class, names: Named, where
         vector = decorated or node.name in names.mapped
         called = names.is_called(node.name) or _recast(machine, node)
         yield Entry(ref.qualname, node.head, ref, called=called and not vector, vector=vector)
-    for prefix, inner in _inside(module, node):
-        nested = machine.define(inner, machine.globals, prefix)
-        if isinstance(nested, Defined) and isinstance(nested.ref, ClassRef):
-            yield from _methods(module, nested.ref, None)
+    for inner in _inside(module, node):
+        if isinstance(inner, s.Class):
+            nested = machine.define(inner, machine.globals, f"{node.name}.")
+            if isinstance(nested, Defined) and isinstance(nested.ref, ClassRef):
+                yield from _methods(module, nested.ref, None)
     if isinstance(ref, FunctionRef):
         return
     if isinstance(ref, ClassRef):
         yield from _methods(module, ref, where)
 
 
-def _inside(module: Module, node: s.Function | s.Class) -> Iterator[tuple[str, s.Class]]:
-    """Yield the nested classes, each behind the dotted names of the definitions around it."""
+def _inside(module: Module, node: s.Function | s.Class) -> Iterator[s.Node]:
+    """Yield the nodes of the statements that hold a nested class."""
     places = [match.end() - 1 for match in _CLASS.finditer(module.text, *node.span)]
     for stmt in node.body if places else ():
         if any(stmt.span.start <= at < stmt.span.end for at in places):
-            defined = [one for one in walk(stmt) if isinstance(one, s.Function | s.Class)]
-            for cls in defined:
-                if isinstance(cls, s.Class):
-                    around = [one for one in defined if one is not cls and one.span.holds(cls.span)]
-                    yield ".".join([node.name, *(one.name for one in sorted(around, key=lambda n: n.span)), ""]), cls
+            yield from walk(stmt)
 
 
 def _recast(machine: Machine, node: s.Function) -> bool:

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from normlint.norm.numbers import may_be_eps, number
 from normlint.text.elsewhere import Definition, Elsewhere, File
 from normlint.text.finding import Span
 from normlint.text.making import Making, configured, makings, sets_eps, wired
@@ -39,7 +40,6 @@ _ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_]\w*)[ \"']*[\]|,)=]")  #
 _TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")
 _EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
-UNKNOWN: Final = math.nan  # a value that can't be read
 _INHERITED: Final = 6  # most bases, from a class upwards, that are looked through
 _SEVERAL: Final = 2
 _MOST: Final = 500  # calls of a text that are looked at
@@ -301,7 +301,8 @@ class Makes:
         if path:
             return _of_library("torch", last) if self._is_torch_path(path) else None
         found = self.elsewhere.definition(name, file) if file.class_named(name) else None
-        for one in file.imports(name) if found is None else ():
+        bound = found is None and file.value_of(name) is not None  # anew, as by `LayerNorm = partial(LayerNorm, …)`
+        for one in file.imports(name) if found is None and not bound else ():
             if (root := one.module.partition(".")[0]) in _LIBRARY and one.name != "*":
                 return _of_library(root, one.name)
         found = found or self.elsewhere.definition(name, file)
@@ -309,7 +310,7 @@ class Makes:
 
     def _eps_of_class(self, found: Definition, far: int) -> Eps | None:
         if inits := constructors(found.node.body):
-            return _eps_parameter(inits[0])
+            return _eps_parameter(inits[0], found.file)
         bases = (self._eps_in(dotted(base), found.file, far + 1) for base in found.node.bases)
         return next((eps for eps in bases if eps is not None), None)
 
@@ -327,20 +328,21 @@ class Makes:
         if kind not in self._configurations:
             found = self.elsewhere.definition(kind, self.file) if kind else None
             fields = self._fields(found, 0) if found is not None else {}
-            self._configurations[kind] = {name: value for name, value in fields.items() if is_eps_of_norm(name)}
+            self._configurations[kind] = {n: v for n, v in fields.items() if is_eps_of_norm(n) and may_be_eps(n, v)}
         return self._configurations[kind]
 
     def _fields(self, found: Definition, far: int) -> dict[str, float]:
         """Return the attributes of a configuration whose names speak of an eps, with their defaults."""
-        fields: dict[str, float] = {}
+        fields: dict[str, ast.expr | None] = {}
         for stmt in found.node.body:
             if isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name):
-                fields[stmt.target.id] = number(stmt.value)
+                fields[stmt.target.id] = stmt.value
             elif isinstance(stmt, ast.Assign):
-                fields |= {t.id: number(stmt.value) for t in stmt.targets if isinstance(t, ast.Name)}
+                fields |= {t.id: stmt.value for t in stmt.targets if isinstance(t, ast.Name)}
             elif isinstance(stmt, Function) and stmt.name == "__init__":
                 fields |= _stored(stmt)
-        own = {name: value for name, value in fields.items() if is_eps(name)}
+        read = {name: (value, number(value, found.file)) for name, value in fields.items() if is_eps(name)}
+        own = {name: value for name, (node, value) in read.items() if node is None or not math.isnan(value)}
         for base in found.node.bases if far < _INHERITED and not own else ():
             above = self.elsewhere.definition(dotted(base), found.file)
             own |= self._fields(above, far + 1) if above is not None else {}
@@ -357,7 +359,7 @@ def _of_library(root: str, name: str) -> Eps | None:
     return Eps("eps", *known) if known is not None else None
 
 
-def _eps_parameter(init: Function) -> Eps | None:
+def _eps_parameter(init: Function, file: File) -> Eps | None:
     given, places = defaults(init), len(init.args.args)
     for at, name in enumerate(argument.arg for argument in arguments(init)):
         default = given.get(name)
@@ -365,7 +367,7 @@ def _eps_parameter(init: Function) -> Eps | None:
             instead = _in_place_of_none(name, init) if ast.unparse(default) == "None" else []
             numbers = [one for one in instead if isinstance(one, ast.Constant)]
             taken: ast.expr = numbers[0] if numbers else default
-            return Eps(name, at - 1 if at < places else -1, number(taken)) if len(numbers) == len(instead) else None
+            return Eps(name, at - 1 if at < places else -1, number(taken, file)) if len(numbers) == len(instead) else None
     return None
 
 
@@ -393,12 +395,10 @@ def defaults(function: Function) -> dict[str, ast.expr | None]:
     return dict(zip(names, every, strict=False))
 
 
-def _stored(init: Function) -> dict[str, float]:
-    """Return the attributes that `__init__` sets, with the numbers that they hold by default."""
-    found, given = {}, defaults(init)
-    for target, value in stored(init):
-        found[target] = number(given.get(value.id) if isinstance(value, ast.Name) else value)
-    return found
+def _stored(init: Function) -> dict[str, ast.expr | None]:
+    """Return the attributes that `__init__` sets, with what they hold by default; None for a required argument."""
+    given = defaults(init)
+    return {name: given.get(v.id, v) if isinstance(v, ast.Name) else v for name, v in stored(init)}
 
 
 def stored(function: Function) -> Iterator[tuple[str, ast.expr]]:
@@ -465,18 +465,6 @@ def dotted(node: ast.expr) -> str:
 def plain(call: ast.Call) -> bool:
     """Return whether a call unpacks no arguments with `*` or `**`."""
     return not any(isinstance(a, ast.Starred) for a in call.args) and all(k.arg for k in call.keywords)
-
-
-def number(node: ast.expr | None) -> float:
-    """Return the number that is written, also as the default of a dataclass field; UNKNOWN for anything else."""
-    if isinstance(node, ast.Call):
-        node = next((k.value for k in node.keywords if k.arg == "default"), None)
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        return float(node.value)
-    try:
-        return float(ast.literal_eval(node)) if isinstance(node, ast.UnaryOp) else UNKNOWN
-    except (ValueError, TypeError, SyntaxError, RecursionError):
-        return UNKNOWN
 
 
 def arguments(function: Function) -> tuple[ast.arg, ...]:

@@ -270,9 +270,13 @@ def _settings(entry: Entry) -> Iterator[str]:
 
 
 def _flags(entry: Entry) -> Iterator[tuple[str, bool]]:
+    """Yield the tests of the constructor's options, with the outcomes that their defaults give."""
     for param in (p for node in constructors(entry.cls) for p in node.params) if entry.cls else ():
-        if isinstance(param.default, s.Literal) and isinstance(param.default.value, bool):
-            yield param.name, param.default.value
+        default = param.default.value if isinstance(param.default, s.Literal) else None
+        if isinstance(default, bool):
+            yield param.name, default
+        elif isinstance(default, str):
+            yield f"{param.name} == {default!r}", True
 
 
 @lru_cache(maxsize=8)  # asked for each norm of the class

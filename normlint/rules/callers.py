@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import os
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
@@ -21,16 +22,15 @@ from normlint.norm.makes import (
     defaults,
     dotted,
     is_eps,
-    number,
     stored,
 )
+from normlint.norm.numbers import may_be_eps, number
 from normlint.rules.registry import RULES, Fixes, Problem, Repair, calls_rule
 from normlint.text.finding import REVIEW, Applicability, Edit, Finding, Span
 from normlint.text.frozen import dataclass
 from normlint.text.pieces import with_line_feeds
 
 makings = Fixes("makings")
-_LEAST, _MOST = 1e-12, 1e-3  # the range of an eps of a norm
 _CLOSE: Final = 1e-3  # two eps with a relative difference below this are the same
 _READ_ALL: Final = ("locals", "vars", "save_hyperparameters")  # these read every parameter of the function
 
@@ -167,6 +167,7 @@ def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
     reported = {problem.span for problem in eps_left_to_default(makes)}
     for made, eps in makes.without_eps():
         fitting = [c for c in makes.configured(made) if c.speaks_of(made.name)] if made.span not in reported else []
+        fitting = [c for c in fitting if not _is_tested(made, c.parameter)]
         if len(fitting) == 1 and not _same(fitting[0].value, eps):
             yield _problem(made, eps, fitting[0].source, f"`{fitting[0].source}` is not passed")
     for made in makes.written():
@@ -194,32 +195,34 @@ def _ignored(function: Function, text: str) -> str:
     """
     given, every = defaults(function), arguments(function)
     shared = function.name != "__init__" and any(a.arg in ("self", "cls") for a in every[:1])
-    names = [] if shared else [a.arg for a in every if is_eps(a.arg) and _may_be(a.arg, number(given[a.arg]))]
+    names = [] if shared else [a.arg for a in every if is_eps(a.arg) and may_be_eps(a.arg, number(given[a.arg]))]
     if names and any(getattr(n, "id", getattr(n, "attr", "")) in _READ_ALL for n in ast.walk(function)):
         return ""
     for name in names:
         reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
         kept = [attribute for attribute, value in stored(function) if value in reads]
-        if len(reads) == len(kept) and all(text.count(f".{attribute}") == 1 for attribute in kept):
+        if len(reads) == len(kept) and all(len(re.findall(rf"[.'\"]{own}\b", text)) == 1 for own in kept):
             return name
     return ""
 
 
-def _may_be(name: str, value: float) -> bool:
-    """Return whether a parameter may hold a norm's eps, and not that of a logarithm or an optimizer."""
-    return "norm" in name.lower() or not (value < _LEAST or value > _MOST)
-
-
 def _same(value: float, eps: Eps) -> bool:
-    """Return whether the class's default is the configuration's value."""
-    return eps.default is not None and math.isclose(value, eps.default, rel_tol=_CLOSE)
+    """Return whether the class's default is the configuration's value, or can't be read."""
+    return eps.default is not None and (math.isnan(eps.default) or math.isclose(value, eps.default, rel_tol=_CLOSE))
 
 
 def _given_beside(makes: Makes, made: Made) -> tuple[Configured, Made] | None:
     """Return the configured eps that the owner's other norms are given, and the first of these; None if none are."""
     several = list(makes.beside(made))
-    configured = makes.configured(made) if several else ()
+    configured = (c for c in makes.configured(made) if not _is_tested(made, c.parameter)) if several else ()
     return next(((c, norms[0]) for c in configured for norms in several if all(_gets(m, c) for m in norms)), None)
+
+
+def _is_tested(made: Made, parameter: str) -> bool:
+    """Return whether a norm is made in a branch that a test of the configuration itself selects."""
+    branches = (n for n in ast.walk(made.function) if isinstance(n, ast.If | ast.IfExp) and made.call in ast.walk(n))
+    texts = (ast.unparse(branch.test) for branch in branches)
+    return any(re.search(rf"(?<!\.)\b{parameter}\b(?!\.)", text) for text in texts)
 
 
 def _gets(other: Made, one: Configured) -> bool:

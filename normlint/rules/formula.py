@@ -328,10 +328,10 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             message = f"`{g.param.label}` of this L2 norm starts at 1/√D, not √D: the output is D times too small"
             yield Problem(g.param.span, message)
     alone = (c for c in norm.judged if c.shift is None or not c.shift.has_data)  # else a gain of 0 lets that pass alone
-    own = bool(norm.owner.intent) and norm.qualname.startswith(norm.owner.name)  # and not what calls a helper
-    alone = (c for c in alone if c.returned or own)  # what a gate is made of may start at 0
-    applied = [] if starts_at_zero(norm.owner.name) else [g for c in alone for g in c.gains]
-    applied = [g for g in applied if norm.owner.intent or not _is_number(g)]  # ReZero: a gate of a branch
+    alone = [c for c in alone if c.returned or norm.owner.intent]  # what a gate is made of may start at 0
+    named = bool(norm.owner.intent)
+    applied = [g for c in alone for g in c.gains if (named and c.returned) or not _is_number(g)]  # ReZero: a branch's gate
+    applied = [] if starts_at_zero(norm.owner.name) else applied
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
     for g in applied:
         sole = g.param.name == "weight" and all(other.offset == g.offset for other in applied)
@@ -339,7 +339,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
         if len(refilled) == 1 and refilled[0]:
             yield Problem(g.span if g.offset else g.param.span, refilled[0])
         elif not norm.owner.reinitialised and g.param.name in wrong and (message := _starts_wrong(g)):
-            if _is_bias(norm, g) or any(map(_adds_ones, norm.judged)):
+            if _is_bias(norm, g) or (norm.judged and all(map(_adds_ones, norm.judged))):
                 yield Problem(g.param.span, f"`{g.param.label}` starts at 0 and is multiplied, where a bias is added")
                 continue
             alike = all(map(_starts_wrong, _of_same_gain(norm.judged, g)))  # else no first value suits all paths
@@ -368,14 +368,23 @@ def _starts_inverted(g: Gain) -> bool:
 
 def _starts_right(norm: Norm, gain: Gain) -> bool:
     """Return whether the gain is applied well on a path, of those alone that the constructor's own defaults take."""
-    usual = (c for c in norm.judged if not any((name, not taken) in norm.owner.flags for name, taken in c.tests))
-    same = _of_same_gain(usual, gain) or _of_same_gain(norm.judged, gain)
+    usual = [c for c in norm.judged if not any(_is_other(norm, test, taken=taken) for test, taken in c.tests)]
+    named = [g for c in usual for g in c.gains if g.param.name and g.param.name == gain.param.name]
+    same = _of_same_gain(usual, gain) or named or _of_same_gain(norm.judged, gain)  # an option may make another one
     return not all(map(_starts_wrong, same))
+
+
+def _is_other(norm: Norm, test: str, *, taken: bool) -> bool:
+    """Return whether a test comes out so only where an option has another value than its default."""
+    name, equals, _ = test.partition(" == ")
+    rivals = [one for one, _ in norm.owner.flags if equals and one.startswith(f"{name} == ")]
+    return (test, not taken) in norm.owner.flags or (taken and bool(rivals) and test not in rivals)
 
 
 def _is_bias(norm: Norm, gain: Gain) -> bool:
     """Return whether a gain that starts at zero stands beside one that starts at one."""
-    beside = (g.param.init for c in norm.judged if gain in c.gains for g in c.gains if g.offset is None)
+    others = (g for c in norm.judged if gain in c.gains for g in c.gains if g.param.name != gain.param.name)
+    beside = (g.param.init for g in others if g.offset is None)
     return gain.offset is None and gain.param.init == "zeros" and "ones" in beside
 
 
@@ -386,8 +395,7 @@ def _adds_ones(c: Computation) -> bool:
 
 
 def _of_same_gain(paths: Iterable[Computation], gain: Gain) -> list[Gain]:
-    name = gain.param.name
-    return [g for c in paths for g in c.gains if g.param.span == gain.param.span or (name and g.param.name == name)]
+    return [g for c in paths for g in c.gains if g.param.span == gain.param.span]
 
 
 def _starts_wrong(g: Gain) -> str:

@@ -257,7 +257,8 @@ def _definition(file: _File) -> _Definition | None:
         cls = base
     holders = [*holders[:-1], cls]
     function = function or _inherited(file, cls, name)
-    if any(isinstance(one, s.Function) for one in holders):
+    inner = len(holders) > 1 and cls not in definitions(holders[-2].body)
+    if inner or any(isinstance(one, s.Function) for one in holders):
         return _Definition(cls.name, name, function, _lifted(file, cls))
     return _Definition(".".join(one.name for one in holders), name, function)
 
@@ -267,7 +268,9 @@ def _chain(file: _File, names: list[str]) -> list[s.Class | s.Function]:
     found: list[s.Class | s.Function] = []
     block = file.around.defining(names[0]) if names else ()
     for name in names:
+        within = [one for method in definitions(block) if isinstance(method, s.Function) for one in method.body]
         same = [one for one in definitions(block) if one.name == name]
+        same = same or [one for one in definitions(tuple(within)) if one.name == name]
         if not same:
             return []
         found.append(next((one for one in same if holds(one.span, file.norm.span)), same[-1]))

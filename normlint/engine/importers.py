@@ -22,7 +22,7 @@ from normlint.text.syntax import parsed
 _MOST_BYTES: Final = 64 * 2**20  # read of a package
 _FRESH: Final = 10  # seconds for which what was read holds
 _FP32: Final = re.compile(r"(?:\bfloat32\b|\.float\(\))")
-_ROOT: Final = re.compile(r"\*\* *\(?-?(?:0?\.5|1 */ *2)\b|\bsqrt\(")
+_ROOT: Final = re.compile(r"\*\* *\(?(?:0?\.5|1 */ *2)\b|\bsqrt\((?![\d.]|[^()\n]*-)")  # of a length, such as √D
 _ASSIGNED: Final = re.compile(r"\b(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[ \t]*(?:[\w.]+\(\[)?(?:\w+\.)*$")
 _IMPORT: Final = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(r"\bself\.(\w+) = ")
@@ -67,17 +67,19 @@ def breaks(text: str, code: str, owner: str, added: Sequence[str], gains: Sequen
     if code == "NRM104" and _scales(text, names):
         return True
     if code == "NRM501":
-        return any(re.search(rf"\b(?:{names})(?:\[\w+\])?\.{gain} *=(?!=)", text) for gain in gains)
+        return any(
+            re.search(rf"\b(?:{names})(?:\[\w+\])?\.{gain} *=(?!=| *(?:\w+\.)*Parameter\()", text) for gain in gains
+        )
     return any(_applies(text, names, owner, gain) for gain in gains) or any(_has_own(text, owner, one) for one in added)
 
 
 def _scales(text: str, names: str) -> bool:
     """Return whether a text multiplies what a norm gives with a root such as √D, or fills the norm's gain with one."""
-    roots = [m[1] for m in re.finditer(r"\b(\w+) *=(?!=)([^\n]*)", text) if _ROOT.search(m[2])]
-    root = rf"(?:[^\n,=+]*(?:{_ROOT.pattern})" + (rf"|(?:\w+\.)*(?:{'|'.join(roots)})\b)" if roots else ")")
+    roots = [m[1] for m in re.finditer(r"\b(\w+) *=(?!=)([^\n/]*)", text) if _ROOT.search(m[2])]
+    root = rf"(?:[^\n,=+/]*(?:{_ROOT.pattern})" + (rf"|(?:\w+\.)*(?:{'|'.join(roots)})\b)" if roots else ")")
     called = rf"\b(?:{names})\([^()\n]*\)"
     filled = rf"\bconstant_\([^\n,]*\b(?:{names})\.\w+,[^\n]*(?:{_ROOT.pattern})"
-    return re.search(rf"{called} *\* *{root}|{root}[^\n,=+]*\* *(?:\w+\.)*{called}|{filled}", text) is not None
+    return re.search(rf"{called} *\* *{root}|{root}[^\n,=+/]*\* *(?:\w+\.)*{called}|{filled}", text) is not None
 
 
 def _applies(text: str, names: str, owner: str, gain: str) -> bool:
@@ -127,14 +129,23 @@ def _drops(function: ast.FunctionDef, names: set[str]) -> bool:
         call, end = stmt.value, (stmt.end_lineno or stmt.lineno, stmt.end_col_offset or 0)
         if isinstance(call, ast.Call) and call.args and ast.unparse(call.func).partition("[")[0] in names:
             given = _names_in(call.args[0])
-            given |= {name for loop in loops if _names_in(loop.target) & given for name in _names_in(loop.iter)}
+            over = [loop.iter for loop in loops if _names_in(loop.target) & given]
+            given |= {n.id for one in over for n in ast.walk(one) if isinstance(n, ast.Name)}
             if any(name in given and place > end for name, place in read):
                 return True
     return False
 
 
 def _names_in(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - {"self", "torch"}
+    """Return the names of the tensors that an expression is, or is a view of."""
+    match node:
+        case ast.Name(id=name):
+            return {name} - {"self", "torch"}
+        case ast.Tuple(elts=several) | ast.List(elts=several):
+            return {name for one in several for name in _names_in(one)}
+        case ast.Subscript(value=inner) | ast.Attribute(value=inner) | ast.Call(func=ast.Attribute(value=inner)):
+            return _names_in(inner)
+    return set()
 
 
 def _has_own(text: str, owner: str, name: str) -> bool:

@@ -90,7 +90,12 @@ def _is_of_forward_alone(tree: Tree, fix: Fix) -> bool:
     changed = {tree.around(edit.span, ast.FunctionDef) for edit in fix.edits}
     forward = [node for node in changed if isinstance(node, ast.FunctionDef) and node.name == "forward"]
     beside = (one for node in forward for one in getattr(tree.holder(node, ast.ClassDef), "body", ()))
-    return any(isinstance(one, ast.FunctionDef) and one.name == "backward" for one in beside)
+    return any(isinstance(one, ast.FunctionDef) and one.name == "backward" and not _calls(one) for one in beside)
+
+
+def _calls(backward: ast.FunctionDef) -> bool:
+    """Return whether a method only has autograd go back through a loss."""
+    return any(isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(backward))
 
 
 def combined(fixes: Sequence[Fix | None]) -> Fix | None:

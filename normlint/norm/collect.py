@@ -385,10 +385,11 @@ def _unique(found: Iterable[Computation]) -> tuple[Computation, ...]:
         cut = any(s.op == "detach" for s in steps)
         return c, c.statistic.span, c.statistic.square, c.statistic.accumulate, cut
 
-    kept: dict[tuple[object, ...], Computation] = {}
+    kept: dict[object, Computation] = {}
     needed: dict[tuple[object, ...], frozenset[tuple[str, bool]]] = {}
     for c in found:
         needed[key(c)] = needed.get(key(c), c.needed) & c.needed
         shift = [f.atom.init for f in (c.shift.factors if c.shift else ()) if isinstance(f.atom, Param)]
-        kept[(*key(c), *(g.param.init for g in c.gains), *shift)] = c  # an option may choose a first value
+        first = (*(g.param.init for g in c.gains), *shift)  # an option may choose it
+        kept[key(c), first] = c
     return tuple(replace(c, needed=needed[key(c)]) for c in kept.values())

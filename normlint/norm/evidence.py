@@ -246,6 +246,8 @@ def shift_beside(c: Computation) -> Param | None:
     gain = c.gains[0].param if len(c.gains) == 1 else None
     if gain is None or not isinstance(only, Param) or {gain.role, only.role} != {"parameter"}:
         return None
+    if c.statistic.layout != () or not c.laid_alike or any(note.kind == "moved" for note in c.notes):
+        return None  # the axes may be moved between the two
     alike = gain.shape == only.shape and gain.shape is not None and len(gain.shape) == 1 and gain.shape != (Mono(1.0),)
     return only if alike and {gain.axis, only.axis} == {"last", "other"} else None
 

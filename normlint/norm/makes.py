@@ -367,7 +367,9 @@ def _eps_parameter(init: Function, file: File) -> Eps | None:
             instead = _in_place_of_none(name, init) if ast.unparse(default) == "None" else []
             numbers = [one for one in instead if isinstance(one, ast.Constant)]
             taken: ast.expr = numbers[0] if numbers else default
-            return Eps(name, at - 1 if at < places else -1, number(taken, file)) if len(numbers) == len(instead) else None
+            return (
+                Eps(name, at - 1 if at < places else -1, number(taken, file)) if len(numbers) == len(instead) else None
+            )
     return None
 
 

@@ -328,9 +328,9 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             message = f"`{g.param.label}` of this L2 norm starts at 1/√D, not √D: the output is D times too small"
             yield Problem(g.param.span, message)
     alone = (c for c in norm.judged if c.shift is None or not c.shift.has_data)  # else a gain of 0 lets that pass alone
-    alone = [c for c in alone if c.returned or norm.owner.intent]  # what a gate is made of may start at 0
     named = bool(norm.owner.intent)
-    applied = [g for c in alone for g in c.gains if (named and c.returned) or not _is_number(g)]  # ReZero: a branch's gate
+    gained = ((c, g) for c in alone if c.returned or named for g in c.gains)  # what a gate is made of may start at 0
+    applied = [g for c, g in gained if (named and c.returned) or not _is_number(g)]  # ReZero: one gate for a branch
     applied = [] if starts_at_zero(norm.owner.name) else applied
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
     for g in applied:

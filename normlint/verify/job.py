@@ -35,6 +35,7 @@ class Meaning:
     `eps_computed`: what acts as eps is computed from the given one. `reported`: a rule reports a mistake
     that every output shows, so that an output that is off needs no further evidence. `applied`: the norm reads its
     gain; otherwise an instance without one shows nothing. `held`: the parameters that a holder of the norm reads.
+    `partial`: only the factor for the input is returned.
     """
 
     kind: str  # rms, layer, l2
@@ -57,6 +58,7 @@ class Meaning:
     reported: bool = False
     applied: bool = True
     held: tuple[str, ...] = ()
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -459,7 +459,7 @@ SPARED: dict[str, tuple[str, str, str]] = {
         NORM.replace("\n    ", "\n            ").replace(
             "class Norm", "class Norms:\n    def make(self):\n        class Norm"
         ),
-        "Norms.make.Norm.forward",
+        "Norms.Norm.forward",
         "match",
     ),
     "a docstring that gives a rank too low": (

@@ -218,7 +218,9 @@ class Program:
         if piece.kind == "import":
             return False
         if _defines(piece):
-            return any(map(_holds_values, self.module.block(piece)))
+            set_later = rf"\b(?:{name}|cls)\.\w+ *=(?!=)|\bsetattr\( *{name}\b"
+            kept = any(map(_holds_values, self.module.block(piece)))
+            return kept or re.search(set_later, self.module.text) is not None
         return any(
             isinstance(node, s.Assign) and not isinstance(node.value, s.Literal | s.Lambda) and name in bound_by(node)
             for node in walk(self.module.block(piece), own=True)

@@ -184,12 +184,13 @@ def permute(ctx: Context, call: Bound) -> Value | None:
     if any(d is None for d in dims):
         return relayout(ctx, call)
     order = tuple(int(d or 0) % max(len(dims), 1) for d in dims)
-    return _moved(x, ("perm", *order), call)
+    return _moved(ctx, x, ("perm", *order), call)
 
 
-def _moved(x: Product, token: tuple[object, ...], call: Bound) -> Product:
+def _moved(ctx: Context, x: Product, token: tuple[object, ...], call: Bound) -> Product:
     if is_param(x) or algebra.is_statistic(x):
         return replace(x, layout=x.layout[:-1]) if x.layout and _undoes(x.layout[-1], token) else x
+    ctx.note("moved", call.span)
     return replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
 
 
@@ -199,7 +200,7 @@ def transpose(ctx: Context, call: Bound) -> Value | None:
     if x is None or one is None or two is None or one.whole is None or two.whole is None or not x.tensor:
         return None
     pair = sorted((one.whole, two.whole))
-    return _moved(x, ("swap", *pair), call)
+    return _moved(ctx, x, ("swap", *pair), call)
 
 
 @op("movedim moveaxis")
@@ -207,7 +208,7 @@ def moved(ctx: Context, call: Bound) -> Value | None:
     x, one, two = call.product("input"), call.product("source"), call.product("destination")
     if x is None or not x.tensor or one is None or two is None or one.number is None or two.number is None:
         return relayout(ctx, call)
-    return _moved(x, ("move", int(one.number), int(two.number)), call)
+    return _moved(ctx, x, ("move", int(one.number), int(two.number)), call)
 
 
 def transposed(ctx: Context, x: Product, name: str) -> Product:
@@ -225,16 +226,17 @@ def rearrange(ctx: Context, call: Bound) -> Value | None:
     if is_param(x) or algebra.is_statistic(x):
         return _reshaped(x, tuple(Product(Mono(1.0 if n == "1" else 2.0)) for n in out), call)
     if "(" not in left + right and "..." not in left and sorted(names) == sorted(out):
-        return _moved(x, ("perm", *(names.index(n) for n in out)), call)
+        return _moved(ctx, x, ("perm", *(names.index(n) for n in out)), call)
     moves = (_move(names, out, name) for name in names if name.isidentifier())
-    return next((_moved(x, move, call) for move in moves if move), None) or relayout(ctx, call)
+    return next((_moved(ctx, x, move, call) for move in moves if move), None) or relayout(ctx, call)
 
 
 def _move(names: list[str], out: list[str], name: str) -> tuple[str, int, int] | None:
     """Return the move of one axis that turns the axes `names` into `out`, some of which an ellipsis stands for."""
     if "..." not in names or name not in out or [n for n in names if n != name] != [n for n in out if n != name]:
         return None
-    return ("move", _place(names, name), _place(out, name))
+    source, target = _place(names, name), _place(out, name)
+    return ("swap", -2, -1) if {source, target} == {-2, -1} else ("move", source, target)
 
 
 def _place(names: list[str], name: str) -> int:

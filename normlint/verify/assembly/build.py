@@ -200,7 +200,7 @@ def _numbers(program: str) -> list[int]:
 
 def _class_maker(job: Job, way: Construction) -> Make:
     def make(layout: Layout, d: int, dtype: torch.dtype, device: str, eps: float | None) -> Live:
-        return of_class(job, way, layout.size(d, eps), dtype, device)
+        return of_class(job, way, layout.size(d, eps, 1.0 - job.meaning.offset), dtype, device)
 
     return make
 

@@ -51,7 +51,9 @@ class Construction:
         inherited = self.eps_name not in inspect.signature(self.cls.__init__).parameters  # type: ignore[misc]
         if self.eps_name and inherited and number(getattr(instance, "eps", eps)) != eps:
             return instance, None, False  # the subclass sets its own eps behind super().__init__(**kwargs)
-        by_config = any(isinstance(v, nn.LayerNorm) or (isinstance(v, Config) and v.gave_eps) for v in values.values())
+        given = [v.eps for v in values.values() if isinstance(v, nn.LayerNorm)]
+        by_config = any(isinstance(v, Config) and v.gave_eps for v in values.values())
+        by_config |= any(v is eps for v in vars(instance).values() for eps in given)
         if by_config and not self.eps_name:
             eps = USUAL_EPS if size.eps is None else size.eps
         elif by_config and size.eps is None:
@@ -179,7 +181,7 @@ def _by_name(name: str, kind: str, axes: tuple[int, ...] | None) -> list[Given]:
 
 
 _TENSORS: Final[dict[str, Given]] = {
-    "gain": lambda size: nn.Parameter(torch.ones(size.shape)),
+    "gain": lambda size: nn.Parameter(torch.full(size.shape, size.neutral)),
     "shift": lambda size: nn.Parameter(torch.zeros(size.shape)),
 }
 
@@ -259,11 +261,15 @@ def _half(size: Size) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The sizes for a constructor: the `shape` of the reduced axes, and `channels`, the length that a gain has."""
+    """The sizes for a constructor: the `shape` of the reduced axes, and `channels`, the length that a gain has.
+
+    `neutral`: the value of a gain that changes nothing, which is 0 where 1 is added.
+    """
 
     shape: tuple[int, ...]
     channels: int
     eps: float | None = None
+    neutral: float = 1.0
 
 
 @dataclass(slots=True, repr=False)
@@ -320,6 +326,7 @@ class Config:
 def _norm(size: Size) -> nn.LayerNorm:
     """Return a norm to be wrapped or replaced, whose weight, bias and eps a constructor reads."""
     norm = nn.LayerNorm(size.shape, eps=_eps(size))
+    nn.init.constant_(norm.weight, size.neutral)
     norm.variance_epsilon = norm.eps  # type: ignore[assignment]
     return norm
 

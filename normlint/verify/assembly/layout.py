@@ -56,10 +56,10 @@ class Layout:
             return divisors(d, len(self.axes))
         return (d, *ones) if self.split == "first" else (*ones, d)
 
-    def size(self, d: int, eps: float | None = None) -> Size:
+    def size(self, d: int, eps: float | None = None, neutral: float = 1.0) -> Size:
         """Return the sizes that a constructor is given for `d` features."""
         shape = self.shape(d)
-        return Size(shape, shape[self.size_axis], eps)
+        return Size(shape, shape[self.size_axis], eps, neutral)
 
     def into(self, x: Tensor) -> Tensor:
         """Return a features-last input in the norm's layout, contiguous if `x` is; further groups hold other values."""

@@ -211,7 +211,7 @@ class Search:
             if y.shape == inner.shape or partial or (call.layout.headed and y.shape == x.shape):
                 whole = call.layout.restored((y * inner if partial else y) / call.divide, inner).double()
                 off, cosine = distance(whole, self._formula(x, live, eps))
-                if partial and path and off >= AGREES:
+                if partial and path and off >= AGREES and not self.job.meaning.partial:
                     continue  # a statistic that is returned beside the norm
                 yield Found(way, replace(call, pick=path, partial=partial), off, cosine, x.shape[-1])
 

@@ -79,6 +79,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         eps_computed=any(_COMPUTED.search(e.name) for one in norm.computations for e in one.eps),
         applied=not any(p.name == gain for p in norm.owner.unused_params),
         held=tuple(p.name for p in norm.owner.params if _is_part(norm) or _is_read_besides(norm, p.name, text)),
+        partial=c.partial,
         reported=any(True for code in _SHOWN for check in (RULES[code].check,) if check for _ in check(norm)),
     )
 

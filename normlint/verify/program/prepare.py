@@ -40,7 +40,7 @@ _CLASS: Final = """\
 import torch
 
 class Norm(torch.nn.Module):
-    def __init__(self, dim, eps=1e-6):
+    def __init__(self, {taken}):
         super().__init__()
 """
 
@@ -190,12 +190,14 @@ def _with_class(file: _File, function: s.Function, meant: Meaning) -> _Definitio
     """Put a method without a class into one with the gain, shift, eps and number of features that it reads."""
     read = set(_read_of(function, function.params[0].name))
     held = {name: _HELD[input_role(name)] for name in read if input_role(name) in _HELD}
-    held |= {meant.gain: _HELD["gain"], meant.shift: _HELD["shift"]}
+    held |= {meant.gain.rpartition(".")[2]: _HELD["gain"], meant.shift.rpartition(".")[2]: _HELD["shift"]}
     if not read <= held.keys():
         return None
+    taken = "dim, eps=1e-6" if "eps" in held.values() else "dim"
     made = "".join(f"        self.{name} = {held[name]}\n" for name in sorted(read))
     body = textwrap.indent(_lifted(file, function), "    ")
-    return _Definition("Norm", function.name, function, f"{_CLASS}{made}\n{body}\n")
+    cls = _CLASS.format(taken=taken) + made.replace("ones(dim)", f"full((dim,), {1 - meant.offset})")
+    return _Definition("Norm", function.name, function, f"{cls}\n{body}\n")
 
 
 def _free(nodes: object) -> set[str]:

@@ -13,7 +13,7 @@ _AXES: Final = ("dim", "axis")  # keywords of torch and numpy
 
 @lru_cache(maxsize=8)
 def roles(program: str, qualname: str) -> dict[str, str]:
-    """Return the role of each parameter that its use tells: config, norm, shape, axis, pair, count, features or flag."""
+    """Return each parameter's role where its use tells it: config, norm, shape, axis, pair, count, features or flag."""
     first, *names = qualname.split(".")
     node: ast.AST = _definitions(program)[0].get(first, ast.Pass())
     for name in names:

@@ -38,6 +38,11 @@ class Selection:
         """Return whether the rule with this code is selected."""
         return self._asked(code) > _longest(self.ignore, code)
 
+    def reaches(self, code: str, severity: str) -> bool:
+        """Return whether a finding is severe enough to be reported, or its rule is named by its whole code."""
+        named = self.least == WARNING and code in (*(self.select or ()), *self.extend_select)
+        return named or at_least(severity, self.least)
+
     def knows(self, code: str) -> bool:
         """Return whether the rule is in `select` or `extend_select` or is on by default, even if it is ignored."""
         return self._asked(code) >= 0
@@ -84,14 +89,13 @@ class Demand:
         """Return whether the rule is selected and severe enough to be reported."""
         from normlint.rules.registry import RULES
 
-        return self.chooses(code) and at_least(RULES[code].severity, self.selection.least)
+        return self.chooses(code) and self.selection.reaches(code, RULES[code].severity)
 
     def takes(self, finding: Finding) -> bool:
         """Return whether the finding is reported unless a comment suppresses it."""
         chosen = self.selection
-        return (
-            self.chooses(finding.code) and chosen.runs_in(finding.dtypes) and at_least(finding.severity, chosen.least)
-        )
+        severe = chosen.reaches(finding.code, finding.severity)
+        return severe and self.chooses(finding.code) and chosen.runs_in(finding.dtypes)
 
     def fixable(self, finding: Finding) -> bool:
         """Return whether the finding is reported and its rule offers fixes."""

@@ -406,6 +406,8 @@ GRAVE = {
     "a warning is reported and fails": ("warning", (), 1),
     "a review is not reported": ("review", (), None),
     "a review is reported where it is asked for, and doesn't fail": ("review", ("--min-severity", "review"), 0),
+    "a review is reported where its rule is named": ("review", ("--extend-select", "NRM101"), 0),
+    "a review is not reported for a prefix of its code": ("review", ("--extend-select", "NRM1"), None),
     "a review fails where that is asked for": ("review", ("--min-severity", "review", "--fail-on", "review"), 1),
     "a warning is not reported where only errors are wanted": ("warning", ("--min-severity", "error"), None),
     "a warning doesn't fail where only errors do": ("warning", ("--fail-on", "error"), 0),
@@ -423,7 +425,12 @@ def test_severity(
         monkeypatch.setattr(f"normlint.rules.{name}", lambda *_, graded=graded, **__: graded)
     if how != "options":
         pairs = zip(arguments[::2], arguments[1::2], strict=True)
-        write(normlint__toml="".join(f'{key[2:]} = "{value}"\n' for key, value in pairs))
+        listed = {"--extend-select"}
+        write(
+            normlint__toml="".join(
+                f'{key[2:]} = ["{value}"]\n' if key in listed else f'{key[2:]} = "{value}"\n' for key, value in pairs
+            )
+        )
         arguments = ()
     ran = bad(*arguments)
     if how == "entry":  # what is known is answered there

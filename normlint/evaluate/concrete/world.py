@@ -59,7 +59,8 @@ _FALSE: Final = (
     "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting"
 ).split()
 _NO_OPS: Final = (
-    *"warnings.warn warnings.simplefilter warnings.filterwarnings".split(),
+    *(f"warnings.{name}" for name in "warn simplefilter filterwarnings".split()),
+    *(f"torch.cuda.nvtx.{name}" for name in "range_push range_pop".split()),
     *(f"logging.{level}" for level in "debug info warning error critical exception log".split()),
 )
 _LOGGERS: Final = ("get_logger", "getLogger", "init_logger")

@@ -164,6 +164,7 @@ def _by_name(name: str, kind: str, axes: tuple[int, ...] | None) -> list[Given]:
     axis = _constant(-1 if axes is None else axes[0])
     table: tuple[tuple[bool, list[Given]], ...] = (
         (is_eps(name), [_eps]),
+        ("tensor" in kind and input_role(name) in _TENSORS, [_TENSORS.get(input_role(name), _constant(None))]),
         (name in CONFIGS or kind.endswith(("config", "args")), [Config]),
         (name in COUNTS, [_constant(1), _constant(2)]),
         (name in GROUP_SIZES, [_channels, _half]),
@@ -171,7 +172,6 @@ def _by_name(name: str, kind: str, axes: tuple[int, ...] | None) -> list[Given]:
         ("bias" in name or "affine" in name, [_constant(True), _constant(False)]),
         (name in ("axis", "axes", "norm_dim"), [axis]),
         (name in ("device", "dtype"), [_constant(None)]),
-        ("tensor" in kind and input_role(name) in _TENSORS, [_TENSORS.get(input_role(name), _constant(None))]),
         (name.endswith(("_idx", "_id", "_index")), [_constant(0)]),
         (name.endswith(("_layer", "_fn")) and kind[:3] not in ("int", "str"), [_constant(nn.Identity)]),
         (is_rate(name), [_constant(0.0)]),

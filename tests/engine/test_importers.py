@@ -158,6 +158,13 @@ USED_RIGHTLY = {
     "it is called to warm up": (IN_PLACE, BLOCK.format("self.norm(torch.ones(2, 8)); return self.norm(x)")),
     "a subclass has a local variable of this name": (
         NO_EPS, SUBCLASS.format("def slope(self):\n        eps = 1\n        return eps")),
+    "attention is scaled": (
+        SUM, BLOCK.format("return self.norm(x) * x.shape[-1] ** -0.5")),
+    "a branch is scaled": (SUM, BLOCK.format("return (0.5**0.5 + math.sqrt(0.5)) * self.norm(x) * 1 / math.sqrt(12)")),
+    "numbers of what warms it up are read": (
+        IN_PLACE, BLOCK.format("n = 2; self.norm(torch.ones(n, 8)); return self.norm(x)[:n]")),
+    "a backward goes through a loss": (
+        SUM + "\n    def backward(self, loss):\n        loss.backward()\n", BLOCK.format("return self.norm(x)")),
     "torch's norm of this name is used": (
         IN_PLACE, "from torch.nn import RMSNorm\n\n\n" + BLOCK.format("self.norm(x); return x")),
     "a helper of this name is its own": (

@@ -455,6 +455,14 @@ SPARED: dict[str, tuple[str, str, str]] = {
         "LayerNorm.forward",
         "match",
     ),
+    "a gain for each head that is not applied, and no heads in the input": (
+        "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\nclass RMSNorm(nn.Module):\n"
+        "    def __init__(self, heads, dim):\n        super().__init__()\n        self.scale = dim**0.5\n"
+        "        self.gain = nn.Parameter(torch.ones(heads, 1, dim))\n\n"
+        "    def forward(self, x):\n        return F.normalize(x, dim=-1) * self.scale\n",
+        "RMSNorm.forward",
+        "skipped",
+    ),
     "a class made in a method": (
         NORM.replace("\n    ", "\n            ").replace(
             "class Norm", "class Norms:\n    def make(self):\n        class Norm"

@@ -93,7 +93,8 @@ CASES = {
         "import torch.nn.functional as F\n\ndef rms_norm(x, dim: int):\n"
         "    return F.normalize(x, dim=-1) * dim ** -0.5\n", "rms_norm", None, WRONG, "D times too small"),
     "a backward that reads what was saved by its old name": (
-        "import torch\n\nclass RMSNorm(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, weight, eps):\n"
+        "import torch\n\nclass RMSNorm(torch.autograd.Function):\n    @staticmethod\n"
+        "    def forward(ctx, x, weight, eps):\n"
         "        r = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)\n"
         "        ctx.save_for_backward(x, r, weight)\n        return (x.float() * r).to(x.dtype) * weight\n\n"
         "    @staticmethod\n    def backward(ctx, dy):\n        x, r, weight = ctx.saved_variables\n"
@@ -448,7 +449,8 @@ SPARED: dict[str, tuple[str, str, str]] = {
         "match",
     ),
     "a constructor that takes two widths in one argument": (
-        "from torch import nn\n\nclass LayerNorm(nn.Module):\n    def __init__(self, dims):\n        super().__init__()\n"
+        "from torch import nn\n\nclass LayerNorm(nn.Module):\n    def __init__(self, dims):\n"
+        "        super().__init__()\n"
         "        self.scalars, self.vectors = dims\n        self.norm = nn.LayerNorm(self.scalars)\n\n"
         "    def forward(self, x):\n        if not self.vectors:\n            return self.norm(x)\n"
         "        s, v = x\n        return self.norm(s), v / v.abs().amax((-2, -1), keepdim=True)\n",

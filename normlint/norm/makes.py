@@ -36,7 +36,7 @@ _OTHER_NN: Final = re.compile(  # mlx.nn, say
     r"^[ \t]*(?:import[ \t]+(?!torch\b)\S+[ \t]+as[ \t]+nn|from[ \t]+(?!torch\b)\S+[ \t]+import[^#\n]*\bnn)\b",
     re.MULTILINE,
 )
-_ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_]\w*)[ \"']*[\]|,)=]")  # the names of classes in annotations
+_ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_][\w.]*)[ \"']*[\]|,)=]")  # the names of classes in annotations
 _TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")
 _EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
@@ -484,4 +484,4 @@ def annotated(node: ast.expr | None) -> str:
     if isinstance(node, ast.BinOp):
         sides = {annotated(node.left), annotated(node.right)} - {""}
         return sides.pop() if len(sides) == 1 else ""
-    return node.id if isinstance(node, ast.Name) else ""
+    return dotted(node) if isinstance(node, ast.Name | ast.Attribute) else ""

@@ -140,6 +140,10 @@ class Elsewhere:
         return self._known[file, name]
 
     def _found(self, name: str, file: File, far: int) -> Place | None:
+        first, _, below = name.partition(".")
+        if below:
+            there = self._as_module(first, file)
+            return self.place(below, there, far + 1) if there is not None and far < _FARTHEST else None
         piece = file.piece_named(name)
         if piece is not None:
             return Place(piece, file)
@@ -157,6 +161,15 @@ class Elsewhere:
             if last:
                 break
         return found.pop() if len(found) == 1 else None
+
+    def _as_module(self, name: str, file: File) -> File | None:
+        """Return the file that a name is, where it is imported as a module: `from . import config`."""
+        paths = (
+            f"{one.module.rstrip('.')}.{one.name}" if one.module.strip(".") else f"{one.module}{one.name}"
+            for one in file.imports(name)
+            if one.name != "*"
+        )
+        return next((found for path in paths if (found := self._module(path, file.path)) is not None), None)
 
     def _module(self, module: str, path: str) -> File | None:
         for candidate in _places(module, path) if path else ():

@@ -168,6 +168,9 @@ def test_a_review_is_asked_for_and_fixed(text: str) -> None:
 
 
 LAYOUTS: dict[str, dict[str, str]] = {
+    "by the name of the module": {
+        "p/model.py": f"from .norm import RMSNorm\nfrom . import config as C\n{MODEL}".replace(": Config", ": C.Config")
+    },
     "by a relative import": {"p/model.py": f"from .norm import RMSNorm\nfrom .config import Config\n{MODEL}"},
     "by an absolute import": {"p/model.py": f"from p.norm import RMSNorm\nfrom p.config import Config\n{MODEL}"},
     "of a script beside it": {"p/model.py": f"from norm import RMSNorm\nfrom config import Config\n{MODEL}"},

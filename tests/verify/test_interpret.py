@@ -465,6 +465,12 @@ SPARED: dict[str, tuple[str, str, str]] = {
         "RMSNorm.forward",
         "skipped",
     ),
+    "an iterator that ends": (
+        "import torch\nfrom torch import nn\n\nSTEPS = iter([1e-6])\n\n\ndef step(steps=iter([1e-6])):\n"
+        "    return next(steps)\n\n\n" + NORM.replace("+ self.eps", "+ step()"),
+        "Norm.forward",
+        "skipped",
+    ),
     "a class made in a method": (
         NORM.replace("\n    ", "\n            ").replace(
             "class Norm", "class Norms:\n    def make(self):\n        class Norm"

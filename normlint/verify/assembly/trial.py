@@ -29,6 +29,7 @@ ERRORS: Final = (
     ArithmeticError,
     NameError,
     ImportError,
+    StopIteration,  # would end the generator that calls the norm
     Unsupported,
 )
 RARE: Final = 5  # a number of axes that is tried only where no other agrees

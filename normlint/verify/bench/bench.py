@@ -24,6 +24,7 @@ USER_ERRORS: Final = (
     ValueError,
     LookupError,
     AssertionError,
+    StopIteration,
     ArithmeticError,
     AttributeError,
     UnboundLocalError,

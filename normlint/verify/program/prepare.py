@@ -66,8 +66,10 @@ class _File:
 def prepare(source: Source, unit: Unit, norm: Norm) -> Job:
     """Return the job that verifies a norm of `unit`, without running any of its code."""
     meant = meaning(norm, unit.text)
-    named = not norm.factor and norm.owner.intent not in ("", "other")
-    claims = (norm.meant or bool(meant.gain) or named) and not _is_of_helper(norm, unit)
+    named = norm.owner.intent not in ("", "other")
+    claims = norm.meant or bool(meant.gain) or (named and not norm.factor)
+    part = norm.main.fused and not norm.main.returned and not named  # a layer's call of torch's own norm
+    claims = claims and not part and not _is_of_helper(norm, unit)
     if unclear := _test_reason(source.path, norm.qualname) or open_question(norm, unit.text):
         return Job(norm.qualname, meant, needs=unclear, claims=claims)
     try:

@@ -90,12 +90,8 @@ def _is_of_forward_alone(tree: Tree, fix: Fix) -> bool:
     changed = {tree.around(edit.span, ast.FunctionDef) for edit in fix.edits}
     forward = [node for node in changed if isinstance(node, ast.FunctionDef) and node.name == "forward"]
     beside = (one for node in forward for one in getattr(tree.holder(node, ast.ClassDef), "body", ()))
-    return any(isinstance(one, ast.FunctionDef) and one.name == "backward" and not _calls(one) for one in beside)
-
-
-def _calls(backward: ast.FunctionDef) -> bool:
-    """Return whether a method only has autograd go back through a loss."""
-    return any(isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(backward))
+    # one that goes back through a loss is none of this
+    return any(getattr(one, "name", "") == "backward" and ".backward(" not in ast.unparse(one) for one in beside)
 
 
 def combined(fixes: Sequence[Fix | None]) -> Fix | None:

@@ -22,7 +22,7 @@ from normlint.text.syntax import parsed
 _MOST_BYTES: Final = 64 * 2**20  # read of a package
 _FRESH: Final = 10  # seconds for which what was read holds
 _FP32: Final = re.compile(r"(?:\bfloat32\b|\.float\(\))")
-_ROOT: Final = re.compile(r"\*\* *\(?(?:0?\.5|1 */ *2)\b|\bsqrt\((?![\d.]|[^()\n]*-)")  # of a length, such as √D
+_ROOT: Final = re.compile(r"\*\* *\(?(?:0?\.5|1 */ *2)\b|\bsqrt\((?![\d.]|[^()\n]{0,80}-)")  # of a length, such as √D
 _ASSIGNED: Final = re.compile(r"\b(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[ \t]*(?:[\w.]+\(\[)?(?:\w+\.)*$")
 _IMPORT: Final = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(r"\bself\.(\w+) = ")
@@ -76,10 +76,10 @@ def breaks(text: str, code: str, owner: str, added: Sequence[str], gains: Sequen
 def _scales(text: str, names: str) -> bool:
     """Return whether a text multiplies what a norm gives with a root such as √D, or fills the norm's gain with one."""
     roots = [m[1] for m in re.finditer(r"\b(\w+) *=(?!=)([^\n/]*)", text) if _ROOT.search(m[2])]
-    root = rf"(?:[^\n,=+/]*(?:{_ROOT.pattern})" + (rf"|(?:\w+\.)*(?:{'|'.join(roots)})\b)" if roots else ")")
+    root = rf"(?:[^\n,=+/]{{0,80}}(?:{_ROOT.pattern})" + (rf"|(?:\w+\.)*(?:{'|'.join(roots)})\b)" if roots else ")")
     called = rf"\b(?:{names})\([^()\n]*\)"
-    filled = rf"\bconstant_\([^\n,]*\b(?:{names})\.\w+,[^\n]*(?:{_ROOT.pattern})"
-    return re.search(rf"{called} *\* *{root}|{root}[^\n,=+/]*\* *(?:\w+\.)*{called}|{filled}", text) is not None
+    filled = rf"\bconstant_\([^\n,]{{0,80}}\b(?:{names})\.\w+,[^\n]{{0,80}}(?:{_ROOT.pattern})"
+    return re.search(rf"{called} *\* *{root}|{root}[^\n,=+/]{{0,80}}\* *(?:\w+\.)*{called}|{filled}", text) is not None
 
 
 def _applies(text: str, names: str, owner: str, gain: str) -> bool:

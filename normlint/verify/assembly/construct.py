@@ -53,7 +53,7 @@ class Construction:
             return instance, None, False  # the subclass sets its own eps behind super().__init__(**kwargs)
         given = [v.eps for v in values.values() if isinstance(v, nn.LayerNorm)]
         by_config = any(isinstance(v, Config) and v.gave_eps for v in values.values())
-        by_config |= any(v is eps for v in vars(instance).values() for eps in given)
+        by_config |= any(v is eps for v in getattr(instance, "__dict__", {}).values() for eps in given)
         if by_config and not self.eps_name:
             eps = USUAL_EPS if size.eps is None else size.eps
         elif by_config and size.eps is None:

@@ -9,9 +9,9 @@ from itertools import takewhile
 
 from normlint.norm.makes import Makes, dotted, plain
 from normlint.norm.numbers import number
-from normlint.norm.wiring import Module, Read, Step, Values, called_last, functions, made_of, names_in, traced
+from normlint.norm.wiring import Module, Read, Step, Value, Values, called_last, functions, made_of, names_in, traced
 from normlint.rules.registry import Fixes, Problem, calls_rule
-from normlint.text.finding import REVIEW, Applicability
+from normlint.text.finding import REVIEW, Applicability, Edit
 
 makings = Fixes("makings")
 _OVER_LAST = {"LayerNorm", "RMSNorm"}  # others have channels behind the batch, and a vector for them new axes behind it
@@ -55,8 +55,11 @@ def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
             call = _split_of_linear(read, stmt, values)
             if call is not None and _modulates(read, stmt):
                 message = "`chunk` splits the batch here, not the features: scale and shift are of different samples"
-                span = read.module.owner.span(call)
+                span, dim = read.module.owner.span(call), _chunked(call).get("dim")
                 repair = partial(makings.with_argument, span, "dim", "-1")
+                if dim is not None:
+                    edits = (Edit(read.module.owner.span(dim), "-1"),)
+                    repair = partial(makings.edited, "Split the features: `dim=-1`", edits)
                 yield Problem(span, message, repair, owner=read.qualname)
 
 
@@ -65,27 +68,43 @@ def _split_of_linear(read: Read, stmt: ast.stmt, values: Values) -> ast.Call | N
     call = stmt.value if isinstance(stmt, ast.Assign) and isinstance(stmt.targets[0], ast.Tuple) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "chunk":
         return None
-    free = dotted(call.func.value) == "torch"
-    if len(call.args) != 1 + free or call.keywords:
+    given = _chunked(call)
+    if not {"input", "chunks"} <= given.keys() or number(given.get("dim", ast.Constant(0))) != 0 or not plain(call):
         return None
-    parts = call.args[-1]
-    source = traced(call.args[0] if free else call.func.value, values)
+    parts, source = given["chunks"], traced(given["input"], values)
     layer = read.module.owned.get(read.module.calls(source, "Linear"))
-    if not _is_of_batch(read, source, values):
+    if not _is_of_batch(read, given["input"], values):
         return None
     size = layer.args[1] if layer is not None and len(layer.args) > 1 else None
     sides = {ast.dump(side) for side in (size.left, size.right)} if isinstance(size, ast.BinOp) else set()
     return call if ast.dump(parts) in sides else None
 
 
+def _chunked(call: ast.Call) -> dict[str, ast.expr]:
+    """Return the arguments of a call of `chunk` by name, of the method or of torch's function."""
+    tensor = [call.func.value] if isinstance(call.func, ast.Attribute) and dotted(call.func.value) != "torch" else []
+    given = dict(zip(("input", "chunks", "dim"), (*tensor, *call.args), strict=False))
+    return given | {k.arg: k.value for k in call.keywords if k.arg is not None}
+
+
 def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
     """Return whether a whole argument goes through functions of one argument, and its rank is never asked for."""
-    while isinstance(source, ast.Call) and len(source.args) == 1 and not source.keywords:
-        source = traced(source.args[0], values)
-    named = source.id if isinstance(source, ast.Name) else ""
+    value = Value(source, values)
+    while (inner := _of_one_argument(value)) is not None:
+        value = inner
+    named = value.node.id if isinstance(value.node, ast.Name) else ""
     asked = [n.value for n in ast.walk(read.function) if isinstance(n, ast.Attribute) and n.attr in ("ndim", "dim")]
     parts = [n.target for n in ast.walk(read.function) if isinstance(n, ast.For)]
     return named in read.parameters and all(named not in names_in(node) for node in (*asked, *parts))
+
+
+def _of_one_argument(value: Value) -> Value | None:
+    """Return what a name stands for, or the one argument of a call, as it was there; None for anything else."""
+    node = value.node
+    if isinstance(node, ast.Name):
+        return value.values.get(node.id)
+    alone = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+    return Value(node.args[0], value.values) if alone and isinstance(node, ast.Call) else None
 
 
 def _modulates(read: Read, split: ast.stmt) -> bool:

@@ -1106,4 +1106,6 @@ class Pooled(nn.Module):
 @pytest.mark.parametrize("name", SPARED)
 def test_what_is_sound_or_cannot_be_known_is_not_called_wrong(name: str) -> None:
     text, qualname, status = SPARED[name]
-    assert judge_text(text, qualname).status == status
+    verdict = judge_text(text, qualname)
+    assert verdict.status == status
+    assert INTERNAL not in verdict.reason

@@ -143,12 +143,14 @@ def reduction_over_wrong_axis(norm: Norm) -> Iterator[Problem]:
     +        ms = h.pow(2).mean(-1, keepdim=True)
     ```
 
-    A channels-first norm has a gain that lies along the channels, and is fine.
+    A channels-first norm has a gain that lies along the channels, and is fine. Where all of the last three axes are
+    reduced, it may be meant for images (B, H, W, C): this is a review.
 
     Fix safety: safe. The axis is put right where it is written in the call; one that has a name is left alone.
     """
     yield from _over_tokens(norm)
     yield from _beside_argument(norm)
+    yield from _over_sample(norm)
     for c in norm.computations:
         if c.placing.apart and c.centre is not None and not c.is_length:
             message = f"the mean is taken over {_shown(c, c.centre)}, `{c.statistic.spelled}` over {_shown(c)}"
@@ -186,6 +188,16 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
         if scaled and len(c.gains) < 2 and far and stat.layout == () and c.placing.along_gain is None:
             message = f"reduces {_shown(c)}{c.placing.suffix}, but the gain lies along the last one"
             yield Problem(stat.span, message, partial(repair.along_gain, norm))
+
+
+def _over_sample(norm: Norm) -> Iterator[Problem]:
+    """Yield, as a review, where an RMS or layer norm reduces its last three axes, and its gain lies along one of them."""
+    for c in norm.computations:
+        named = norm.owner.intent in ("rms", "layer") or (c.kind == "rms" and "norm" not in norm.qualname.lower())
+        single = bool(c.gains) and all(along_features(c, i) for i in range(len(c.gains)))
+        if named and single and c.statistic.axes == (-3, -2, -1) and c.statistic.layout == ():
+            message = f"reduces {_shown(c)}, all that a (B, L, D) input holds, but the gain lies along the last one"
+            yield Problem(c.statistic.span, message, severity=REVIEW, evidence=c.gains[0].param.span)
 
 
 def _over_tokens(norm: Norm) -> Iterator[Problem]:

@@ -191,7 +191,7 @@ def _beside_argument(norm: Norm) -> Iterator[Problem]:
 
 
 def _over_sample(norm: Norm) -> Iterator[Problem]:
-    """Yield, as a review, where an RMS or layer norm reduces its last three axes, and its gain lies along one of them."""
+    """Yield, as a review, where an RMS or layer norm reduces its last three axes under a gain of one axis."""
     for c in norm.computations:
         named = norm.owner.intent in ("rms", "layer") or (c.kind == "rms" and "norm" not in norm.qualname.lower())
         single = bool(c.gains) and all(along_features(c, i) for i in range(len(c.gains)))

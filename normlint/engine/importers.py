@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from normlint.text.finding import Edit
+from normlint.norm.refilled import fills_norms
+from normlint.text.finding import Edit, Finding
 from normlint.text.pieces import COMMENT, pieces
 from normlint.text.raw import BadSourceError, read_bytes
 from normlint.text.syntax import parsed
@@ -26,6 +27,10 @@ _ROOT: Final = re.compile(r"\*\* *\(?(?:0?\.5|1 */ *2)\b|\bsqrt\((?![\d.]|[^()\n
 _ASSIGNED: Final = re.compile(r"\b(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[ \t]*(?:[\w.]+\(\[)?(?:\w+\.)*$")
 _IMPORT: Final = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(r"\bself\.(\w+) = ")
+_DEF: Final = re.compile(r"^([ \t]*)def \w+.*\n(?:(?:\1[ \t].*|[ \t]*#.*)?\n)*", re.MULTILINE)
+_ASKED: Final = "(?:data|dtype|device|shape|numel|size)"  # of a gain, without a use of its values
+_OF_HELPERS: Final = ("NRM201", "NRM202")
+_OF_FILLING: Final = ("NRM406", "NRM504")
 
 
 def broken_by(path: str, text: str, code: str, owner: str, edits: Sequence[Edit], gains: Sequence[str]) -> str:
@@ -43,10 +48,60 @@ def broken_by(path: str, text: str, code: str, owner: str, edits: Sequence[Edit]
         return ""
     others = _importing(path, owner) if path else ()
     for at, other in others:
-        names = (owner, *re.findall(rf"\b{owner} as (\w+)", other))
-        if any(breaks(other, code, name, added, gains) for name in names):
+        if any(breaks(other, code, name, added, gains) for name in _names(other, owner)):
             return os.path.basename(at)
     return ""
+
+
+def cleared_by(path: str, text: str, finding: Finding) -> str:
+    """Return the name of a file of the package that makes a finding unfounded; "" if none does.
+
+    It applies the gain that a class makes, reads the eps that it stores, fills its parameters, or hands to a helper
+    nothing but fp32.
+    """
+    owner, _, name = finding.norm.rpartition(".")
+    owner = owner.rpartition(".")[2] or name
+    for at, other in _importing(path, name if finding.code in _OF_HELPERS else owner):
+        called = re.findall(rf"\b(?:{'|'.join(_names(other, name))})\(([^,()]*(?:\([^()]*\))?[^,()]*)", other)
+        if finding.code in _OF_HELPERS:
+            cleared = bool(called) and all(map(_FP32.search, called))
+        elif finding.code in _OF_FILLING:
+            cleared = any(_fills(found[0], _names(other, owner)) for found in _DEF.finditer(other))
+        else:
+            names = finding.rests_on or re.findall(r"\w+", text[slice(*finding.span)])[-1:]
+            reads = _applied if finding.code == "NRM505" else _reads
+            cleared = any(reads(COMMENT.sub("", other), owner, one) for one in names)
+        if cleared:
+            return os.path.basename(at)
+    return ""
+
+
+def may_be_cleared(finding: Finding) -> bool:
+    """Return whether it depends on the files that use the norm whether a finding is true."""
+    helper = finding.code in _OF_HELPERS and "." not in finding.norm
+    return helper or finding.code == "NRM304" or bool(finding.rests_on)
+
+
+def _reads(text: str, owner: str, name: str) -> bool:  # noqa: ARG001 - in place of _applied
+    return re.search(rf"\.{name}\b(?! *[:=](?!=))", text) is not None
+
+
+def _applied(text: str, owner: str, gain: str) -> bool:
+    """Return whether a text multiplies with the gain of an owner's instance, or a subclass has a use for its own."""
+    own = re.compile(rf"(?<!_\()\bself\.{gain}\b(?!\.{_ASKED})")
+    subclasses = (body for body in _classes(text) if re.match(rf"class \w+\([^)]*\b{owner}\b", body))
+    return _applies(text, "|".join(holders(text, owner)), owner, gain) or any(map(own.search, subclasses))
+
+
+def _fills(function: str, names: Sequence[str]) -> bool:
+    """Return whether a function, as text, may fill the weights of a class with one of these names."""
+    told = re.search(rf"\b(?:{'|'.join(names)})\b|['\"][^'\"\n]*(?i:norm)|\bhasattr\(", function)
+    return fills_norms(function) and ("isinstance(" not in function or told is not None)
+
+
+def _names(text: str, name: str) -> list[str]:
+    """Return the names under which a text calls a function that it imports."""
+    return [name, *re.findall(rf"\b{name} as (\w+)", text)]
 
 
 def _helper(text: str, edits: Sequence[Edit], owner: str) -> str:
@@ -84,7 +139,7 @@ def _scales(text: str, names: str) -> bool:
 
 def _applies(text: str, names: str, owner: str, gain: str) -> bool:
     """Return whether a text multiplies with the gain of a norm that it holds, or a subclass with its own."""
-    own = rf"\b(?:{names})(?:\[\w+\])?\.{gain}\b(?!\.(?:data|dtype|device|shape|numel|size))"
+    own = rf"\b(?:{names})(?:\[\w+\])?\.{gain}\b(?!\.{_ASKED})"
     factor = rf"[*@]\s*(?:\w+\.)*{own}|{own}(?:\.\w+\([^()]*\))?\s*[*@]|(?:mul_?|linear|einsum)\([^\n]*{own}"
     if re.search(factor, text):
         return True

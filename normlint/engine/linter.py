@@ -29,6 +29,7 @@ Done = TypeVar("Done")
 Asked = tuple[tuple[str, str], ...]  # the paths of other files, with the digests of their contents
 CONTEXT: Final = 2
 MOST_NORMS: Final = 64  # fixed in a file; each takes some 20 ms to fix and run
+_NEVER_STORED: Final = ("", "")  # a file that never has this digest
 STYLE: Final = "NRM6"  # findings about style: nothing is wrong
 
 
@@ -106,7 +107,8 @@ def views_of(source: Source, demand: Demand) -> list[View]:
         first, around = _with_borrowed(unit, path, demand, MOST_NORMS - norms_to_fix(views))
         analysis, asked = _with_calls(first, unit, path, demand)
         known = tuple(sorted({*around, *asked}))
-        views.append(View(source, unit, demand, analysis, _suppressions(unit, analysis, demand), before, number, known))
+        silent = _suppressions(unit, analysis, demand)
+        views.append(View(source, unit, demand, analysis, silent, before, number, known, path))
         before += len(analysis.norms)
     return views
 
@@ -121,7 +123,9 @@ def report_of(views: Sequence[View]) -> Report:
     """Return the report on a file's analysed units."""
     norms = tuple(norm for view in views for norm in view.norms())
     unread = tuple(one for view in views for one in view.unread())
-    return Report(findings_of(views), norms, unread=unread, asked=tuple(one for view in views for one in view.asked))
+    asked = [one for view in views for one in view.asked]
+    asked += [_NEVER_STORED] if any(view.looks_around() for view in views) else []
+    return Report(findings_of(views), norms, unread=unread, asked=tuple(asked))
 
 
 def findings_of(views: Sequence[View]) -> tuple[Diagnostic, ...]:
@@ -235,11 +239,13 @@ class View:
     before: int = 0
     number: int = 0
     asked: Asked = ()
+    path: str = ""  # where the other files of its package are looked for; "" if they aren't
 
     def found(self) -> Iterator[tuple[Finding, Diagnostic]]:
         """Yield the selected, unsuppressed findings in text order, each as placed in the unit and in the file."""
         for finding in sorted(self.analysis.findings, key=lambda one: (one.span, one.code)):
-            if self.demand.takes(finding) and self._is_reported(finding.code, finding.span):
+            reported = self.demand.takes(finding) and self._is_reported(finding.code, finding.span)
+            if reported and not self._is_cleared(finding):
                 yield finding, self._diagnostic(finding)
 
     def norms(self) -> Iterator[ListedNorm]:
@@ -263,6 +269,18 @@ class View:
         from normlint.text.suppress import unit_line
 
         return self.demand.chooses(code) and not self.silent.silences(code, unit_line(self.unit.text, span.start))
+
+    def _is_cleared(self, finding: Finding) -> bool:
+        """Return whether another file of the package does what the finding misses."""
+        from normlint.engine.importers import cleared_by, may_be_cleared
+
+        return bool(self.path) and may_be_cleared(finding) and bool(cleared_by(self.path, self.unit.text, finding))
+
+    def looks_around(self) -> bool:
+        """Return whether what is reported depends on files that import this one, so that it can't be stored."""
+        from normlint.engine.importers import may_be_cleared
+
+        return bool(self.path) and any(self.demand.takes(one) and may_be_cleared(one) for one in self.analysis.findings)
 
     def _is_about_mistake(self, finding: Finding) -> bool:
         return not finding.code.startswith(STYLE) and self.demand.selection.knows(finding.code)

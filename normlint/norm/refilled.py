@@ -32,13 +32,15 @@ def refilled(text: str) -> Refilled:
 def applied(text: str) -> tuple[str, ...]:
     """Return the functions of the text that it hands to `Module.apply`, which calls them with every module."""
     given = dict.fromkeys(_APPLIED.findall(text)) if ".apply(" in text else ()
-    return tuple(name for name in given if any(map(_may_fill_norms, re.finditer(_FUNCTION % name, text, re.MULTILINE))))
+    return tuple(
+        name for name in given if any(fills_norms(one[0]) for one in re.finditer(_FUNCTION % name, text, re.MULTILINE))
+    )
 
 
-def _may_fill_norms(function: re.Match[str]) -> bool:
-    """Return whether a function fills weights, and not only those of torch's other layers."""
-    fills = re.search(r"\bweight\b|\bparameters\(", function[0]) and _FILLING.search(function[0])
-    kinds = re.findall(r"isinstance\(\s*\w+,\s*(\([^()]*\)|[\w.]+)", function[0])
+def fills_norms(function: str) -> bool:
+    """Return whether a function, as text, may fill weights, and not only those of torch's other layers."""
+    fills = re.search(r"\bweight\b|parameters\(", function) and _FILLING.search(function)
+    kinds = re.findall(r"isinstance\(\s*\w+,\s*(\([^()]*\)|[\w.]+)", function)
     others = all(_OTHER_LAYERS.fullmatch(one) for kind in kinds for one in re.findall(r"[\w.]+", kind))
     return bool(fills) and not (kinds and others)
 

@@ -148,4 +148,4 @@ def _judge(norm: Norm) -> Iterator[tuple[Finding, Repair | None]]:
                 dtypes = p.dtypes or rule.dtypes
                 severity = p.severity or (WARNING if p.dtypes else rule.severity)
                 found = Finding(code, rule.name, p.message, p.span, norm.qualname, None, (), dtypes, severity)
-                yield replace(found, evidence=p.evidence), p.repair
+                yield replace(found, evidence=p.evidence, rests_on=p.rests_on), p.repair

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -21,7 +22,6 @@ from normlint.norm.makes import (
     arguments,
     defaults,
     dotted,
-    is_eps,
     stored,
 )
 from normlint.norm.numbers import may_be_eps, number
@@ -32,6 +32,8 @@ from normlint.text.pieces import with_line_feeds
 
 makings = Fixes("makings")
 _CLOSE: Final = 1e-3  # two eps with a relative difference below this are the same
+# An eps by this name may be a norm's; `eps_start`, `loss_eps` or `adam_eps` is another's.
+_OF_NORM: Final = re.compile(r"(?i)(?:\w*(?:norm|ln|rms|var|variance|std)s?_?)?_?eps(?:ilon)?(?:_\w*norm\w*)?")
 _READ_ALL: Final = ("locals", "vars", "save_hyperparameters")  # these read every parameter of the function
 
 
@@ -54,7 +56,7 @@ def called(text: str, path: str = "", wanted: Callable[[str], bool] = bool) -> C
         for p in one.check_calls(makes) if one.check_calls and wanted(code) else ():
             severity = p.severity or one.severity
             finding = Finding(code, one.name, p.message, p.span, p.owner, severity=severity, evidence=p.evidence)
-            found.setdefault((p.span, code), (finding, p.repair))
+            found.setdefault((p.span, code), (replace(finding, rests_on=p.rests_on), p.repair))
     return Called(tuple(found.values()), tuple(sorted(makes.elsewhere.asked.items())))
 
 
@@ -115,14 +117,14 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
 
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the default.
     """
-    ignored: dict[ast.AST, str] = {}
+    ignored: dict[ast.AST, tuple[str, ...]] = {}
     for made, eps in makes.without_eps(hinted=True):
         if made.function not in ignored:
             ignored[made.function] = _ignored(made.function, makes.file.text)
         own = ignored[made.function]
         one, other = (_given_beside(makes, made) if not own else None) or (None, made)
         if own:
-            yield _problem(made, eps, own, f"`{own}` is never read")
+            yield replace(_problem(made, eps, own[0], f"`{own[0]}` is never read"), rests_on=own[1:])
         elif one is not None and not _same(one.value, eps):
             known = "" if math.isnan(one.value) else f" ({one.value:g})"
             beside = other.function is made.function
@@ -188,22 +190,22 @@ def _problem(made: Made, eps: Eps, source: str, why: str, evidence: Span | None 
     return Problem(made.span, message, repair, owner=made.qualname, evidence=evidence)
 
 
-def _ignored(function: Function, text: str) -> str:
-    """Return the eps parameter of a function that makes norms, if nothing reads it; empty if there is none.
+def _ignored(function: Function, text: str) -> tuple[str, ...]:
+    """Return the eps parameter of a function that makes norms, and its attributes, if nothing reads it; else ().
 
     Methods other than `__init__` are left out, since they share their parameters with others of their name.
     """
     given, every = defaults(function), arguments(function)
     shared = function.name != "__init__" and any(a.arg in ("self", "cls") for a in every[:1])
-    names = [] if shared else [a.arg for a in every if is_eps(a.arg) and may_be_eps(a.arg, number(given[a.arg]))]
+    names = [a.arg for a in every if _OF_NORM.fullmatch(a.arg) and may_be_eps(a.arg, number(given[a.arg]))]
     if names and any(getattr(n, "id", getattr(n, "attr", "")) in _READ_ALL for n in ast.walk(function)):
-        return ""
-    for name in names:
+        return ()
+    for name in () if shared else names:
         reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
         kept = [attribute for attribute, value in stored(function) if value in reads]
         if len(reads) == len(kept) and all(len(re.findall(rf"[.'\"]{own}\b", text)) == 1 for own in kept):
-            return name
-    return ""
+            return name, *kept
+    return ()
 
 
 def _same(value: float, eps: Eps) -> bool:

@@ -345,7 +345,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             alike = all(map(_starts_wrong, _of_same_gain(norm.judged, g)))  # else no first value suits all paths
             repair = partial(gains.start_at_one, norm, tuple(wrong.values())) if alike else None
             made = g.param.span
-            yield Problem(g.span if g.offset else made, message, repair, evidence=made if g.offset else None)
+            evidence = made if g.offset else None
+            yield Problem(g.span if g.offset else made, message, repair, evidence=evidence, rests_on=(g.param.name,))
 
 
 _REFILLED = {

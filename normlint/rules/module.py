@@ -253,14 +253,15 @@ def gain_shape(norm: Norm) -> Iterator[Problem]:
         elif param.init == "empty" and param.role == "parameter" and not _filled_elsewhere(norm, param):
             sole = {g.offset for c in norm.computations for g in c.gains if g.param.name == param.name} == {gain.offset}
             message = f"`{param.name}` is never filled: it holds whatever was in memory"
-            yield Problem(param.span, message, filled if sole else None)
+            yield Problem(param.span, message, filled if sole else None, rests_on=(param.name,))
     for param in (p for p in shifts(norm) if norm.judged and p.role == "parameter"):
         filled = partial(parameters.filled, param, "zeros")
         shaped = partial(parameters.of_features, param, "zeros") if last else None
         if param.maker == "Tensor-list" or (param.shape == (Mono(1.0),) and _is_for_features(norm)):
             yield Problem(param.span, "one bias for all features, where a norm has one for each", shaped)
         elif param.init == "empty" and not _filled_elsewhere(norm, param):
-            yield Problem(param.span, f"`{param.name}` is never filled: it holds whatever was in memory", filled)
+            message = f"`{param.name}` is never filled: it holds whatever was in memory"
+            yield Problem(param.span, message, filled, rests_on=(param.name,))
 
 
 def _is_for_features(norm: Norm, gain: Param | None = None) -> bool:
@@ -394,7 +395,8 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
         for span in {param.span: None for param in unused}:
             names = " and ".join(f"`{param.name}`" for param in unused if param.span == span)
             verb = "are parameters that are" if " and " in names else "is a parameter that is"
-            yield Problem(span, f"{names} {verb} never applied", partial(gains.applied, norm, unused))
+            about = tuple(param.name for param in unused if param.span == span)
+            yield Problem(span, f"{names} {verb} never applied", partial(gains.applied, norm, unused), rests_on=about)
         for param in norm.owner.handed_params:
             if (path := _path_without(norm)) is not None:
                 message = f"`{param.name}` is applied by a fused call, and not on this path"

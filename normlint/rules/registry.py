@@ -34,6 +34,7 @@ class Problem:
     apart: bool = False  # reported even if a rule in `unless` has a finding
     owner: str = ""  # the name of the class or function that it is in, if that is no norm
     evidence: Span | None = None  # another place that the message refers to, whose line is shown, too
+    rests_on: tuple[str, ...] = ()  # attributes that another file may read or fill, which makes it unfounded
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,3 +98,4 @@ class Finding:
     dtypes: tuple[str, ...] = ()  # the input dtypes that show it, if only some do: fp16, bf16, fp32
     severity: str = ERROR
     evidence: Span | None = None  # another place that the message refers to
+    rests_on: tuple[str, ...] = ()  # attributes that another file may read or fill, which makes it unfounded

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from normlint.engine.cache import Cache
 from normlint.engine.fix import Fixed, FixRequest, fix_file
+from normlint.engine.run import check_cached
 from normlint.engine.selection import Demand
 
 HEAD = "import torch\nfrom torch import nn\n\n\n"
@@ -51,12 +54,6 @@ USERS = {
         IN_PLACE,
         "from .norms import RMSNorm as Norm\n\n\n" + BLOCK.format("self.norm(x); return x").replace("RMSNorm", "Norm"),
         BLOCK.format("return self.norm(x)")),
-    "a gain that is applied by a subclass": (
-        UNUSED,
-        SUBCLASS.format("def forward(self, x):\n        return super().forward(x) * self.weight"),
-        SUBCLASS.format("def forward(self, x):\n        return super().forward(x) * 2")),
-    "a gain that is applied by the caller": (
-        UNUSED, BLOCK.format("return self.norm(x) * self.norm.weight"), BLOCK.format("return self.norm(x)")),
     "an output in fp32": (
         WIDE, BLOCK.format("return self.norm(x) @ self.out.float()"), BLOCK.format("return self.norm(x) @ self.out")),
     "a subclass whose eps is a property": (
@@ -108,6 +105,66 @@ def test_a_fix_is_left_out_where_another_file_relies_on(
     done = fixed(tmp_path, norm, relying)
     assert not done.changed
     assert any("user.py relies on what it changes" in note.message for note in done.report.notes)
+
+
+# the code of a finding, its file, what another file holds that makes it unfounded, and what leaves it true
+CLEARED = {
+    "a gain that is applied by a subclass": (
+        "NRM505", UNUSED,
+        SUBCLASS.format("def forward(self, x):\n        return super().forward(x) * self.weight"),
+        SUBCLASS.format("def forward(self, x):\n        return super().forward(x) * 2")),
+    "a gain that a subclass hands to a function": (
+        "NRM505", UNUSED,
+        SUBCLASS.format("def forward(self, x):\n        return scaled(super().forward(x), self.weight)"),
+        SUBCLASS.format("def forward(self, x):\n        nn.init.ones_(self.weight); return super().forward(x)")),
+    "a gain that is applied by the caller": (
+        "NRM505", UNUSED, BLOCK.format("return self.norm(x) * self.norm.weight"), BLOCK.format("return self.norm(x)")),
+    "a gain that the model fills by its class": (
+        "NRM504", NORM.replace("ones(", "empty("),
+        "class Model(nn.Module):\n    def _init_weights(self, m):\n        if isinstance(m, RMSNorm):\n"
+        "            m.weight.data.fill_(1.0)\n",
+        "class Model(nn.Module):\n    def _init_weights(self, m):\n        if isinstance(m, nn.LayerNorm):\n"
+        "            m.weight.data.fill_(1.0)\n"),
+    "a gain that the model fills by its name": (
+        "NRM504", NORM.replace("ones(", "empty("),
+        BLOCK.format("return self.norm(x)") + "\n    def post_init(self):\n"
+        "        for name, p in self.named_parameters():\n            if 'norm' in name:\n"
+        "                nn.init.ones_(p)\n",
+        BLOCK.format("return self.norm(x)") + "\n    def post_init(self):\n        nn.init.ones_(self.out)\n"),
+    "a gain of zeros that the model fills with ones": (
+        "NRM406", NORM.replace("ones(", "zeros("),
+        "def _init_weights(module):\n    if isinstance(module, RMSNorm):\n        nn.init.ones_(module.weight)\n",
+        "def _init_weights(module):\n    if isinstance(module, nn.Linear):\n        nn.init.ones_(module.weight)\n"),
+    "an eps that a subclass uses": (
+        "NRM304", NORM.replace("+ self.eps", "+ 1e-6"),
+        SUBCLASS.format("def forward(self, x):\n        return x / (x.norm() + self.eps)"),
+        SUBCLASS.format("def forward(self, x):\n        return x / (x.norm() + 1e-5)")),
+    "a helper whose callers all hand it fp32": (
+        "NRM201", HELPER.replace("    h = x.float()\n", "    h = x\n").replace("(h)", "(h, True)").replace(
+            "def mean_square(h, True):\n    return h.pow(2).mean(-1)", "def mean_square(h, kept):\n"
+            "    return h.pow(2).mean(-1, keepdim=kept)"),
+        "from .norms import rms_norm as norm\n\n\ndef block(x, w):\n    return norm(x.float(), w).type_as(x)\n",
+        "from .norms import rms_norm\n\n\ndef block(x, w):\n    return rms_norm(x, w).float()\n"),
+    "an eps for exploration": (
+        "NRM701", HEAD + "class Policy(nn.Module):\n    def __init__(self, dim, eps=1e-3):\n"
+        "        super().__init__()\n"
+        "        self.net = nn.Sequential(nn.Linear(dim, dim), nn.LayerNorm(dim))\n        self.eps = eps\n",
+        "from .norms import Policy\n\n\ndef act(policy, p):\n    return (1 - policy.eps) * p\n",
+        "from .norms import Policy\n\n\ndef act(policy, p):\n    policy.eps = 1\n    return policy.net(p)\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "norm", "clearing", "other"), CLEARED.values(), ids=CLEARED)
+def test_nothing_is_found_where_another_file_has(
+    code: str, norm: str, clearing: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("normlint.engine.importers._FRESH", 1e-9)  # the file is read again at once
+    monkeypatch.chdir(tmp_path)
+    cache = Cache(str(tmp_path / "cache"))
+    for text, found in [(other, True), (clearing, False), (other, True)]:
+        fixed(tmp_path, norm, text)
+        (report,) = check_cached([(os.path.join("package", "norms.py"), Demand())], cache, 1, norms=False)
+        assert (code in {one.code for one in report.findings}) is found
 
 
 def test_a_plain_gain_that_another_module_sets_is_no_parameter(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from typing import Final, NamedTuple
 from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, dotted, statements, stored
 
 _MOST: Final = 400  # statements; longer functions aren't read
+_NORM: Final = re.compile(r"(?!Pre|Post|Conv|Linear|Add|Res)\w*Norm(?:\d[dD]|[A-Z]\w{0,4})?")
+_FAR: Final = 24  # values that are followed
 _BODIES: Final = ("body", "orelse", "finalbody")
 
 
@@ -31,22 +33,31 @@ Step = tuple[ast.stmt, Values, "ast.stmt | None"]  # a statement, the values of 
 class Module:
     """A class with what it owns and the statements of the functions that are looked at."""
 
-    def __init__(self, owner: Owner, looked: tuple[Function, ...]) -> None:
-        self.owner = owner
+    def __init__(self, makes: Makes, owner: Owner, looked: tuple[Function, ...]) -> None:
+        self.makes, self.owner = makes, owner
         short = [f for f in looked if len(statements(f)) <= _MOST]
         self.functions = {f: tuple(_steps(f.body, {})) for f in short if f.name != "__init__"}
 
     @cached_property
     def owned(self) -> dict[str, ast.Call]:
         """Return the call that `__init__` sets each attribute to; of a Sequential, the last call in it."""
-        found: dict[str, ast.Call] = {}
+        return {name: last for name, several in self._made.items() if isinstance(last := several[-1], ast.Call)}
+
+    @property
+    def alone(self) -> dict[str, ast.Call]:
+        """Return those of `owned` that are no part of a Sequential with others."""
+        return {name: call for name, call in self.owned.items() if len(self._made[name]) == 1}
+
+    @cached_property
+    def _made(self) -> dict[str, list[ast.expr]]:
+        """Return what `__init__` sets each attribute to; of a Sequential, the modules in it."""
+        found: dict[str, list[ast.expr]] = {}
         for function in constructors(self.owner.functions):
             for name, value in stored(function):
-                last = value.body if isinstance(value, ast.IfExp) else value
-                while isinstance(last, ast.Call) and called_last(last) == "Sequential" and last.args:
-                    last = last.args[-1]
-                if isinstance(last, ast.Call):
-                    found[name] = last
+                several = [value.body if isinstance(value, ast.IfExp) else value]
+                while isinstance(last := several[-1], ast.Call) and called_last(last) == "Sequential" and last.args:
+                    several[-1:] = last.args
+                found[name] = several
         return found
 
     @cached_property
@@ -57,6 +68,13 @@ class Module:
         names = [name for name, _ in several]
         return {name: whole for name, whole in divided.items() if names.count(name) == 1}
 
+    def is_kept(self, node: ast.expr) -> bool:
+        """Return whether no constructor gives the names in an expression another value."""
+        every = (n for function in constructors(self.owner.functions) for n in ast.walk(function))
+        return names_in(node).isdisjoint(
+            n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        )
+
     def written(self, name: str) -> int:
         """Return how often a name occurs in the class's text."""
         return len(re.findall(rf"\b{name}\b", self.owner.text[slice(*self.owner.piece.span)]))
@@ -66,6 +84,11 @@ class Module:
         name = dotted(node.func) if isinstance(node, ast.Call) else ""
         made = self.owned.get(name.removeprefix("self.")) if name.startswith("self.") else None
         return name.removeprefix("self.") if made is not None and kind in called_last(made) else ""
+
+    def norm(self, node: ast.AST | None) -> str:
+        """Return the attribute that a node calls if it is a norm and nothing more; else empty."""
+        name = self.calls(node, "Norm")
+        return name if name in self.alone and _is_norm(self.owned[name], self.makes) else ""
 
 
 class Called(NamedTuple):
@@ -92,7 +115,7 @@ class Read(NamedTuple):
 
     def norms(self) -> Iterator[Called]:
         """Yield the calls of the norms that the class owns."""
-        return (call for call in self.calls if self.module.calls(call.node, "Norm"))
+        return (call for call in self.calls if self.module.norm(call.node))
 
     @property
     def qualname(self) -> str:
@@ -108,7 +131,7 @@ class Read(NamedTuple):
 @lru_cache(maxsize=1)  # several rules ask for them in turn
 def functions(makes: Makes) -> tuple[Read, ...]:
     """Return the functions that hold a call marked by the prefilter, with their modules, statements and calls."""
-    modules = (Module(owner, looked) for owner, looked in makes.wired)
+    modules = (Module(makes, owner, looked) for owner, looked in makes.wired)
     read = ((module, function, steps) for module in modules for function, steps in module.functions.items())
     return tuple(Read(*one, tuple(_calls(one[2]))) for one in read)
 
@@ -145,7 +168,7 @@ def traced(node: ast.expr, values: Values) -> ast.expr:
 def made_of(node: ast.expr, values: Values) -> Iterator[Value]:
     """Yield the expression, its subexpressions, and the same for the values of the names in it."""
     waiting, seen = [Value(node, values)], {node}
-    while waiting:
+    while waiting and len(seen) < _FAR:
         value = waiting.pop()
         for one in ast.walk(value.node):
             if isinstance(one, ast.expr):
@@ -154,6 +177,21 @@ def made_of(node: ast.expr, values: Values) -> Iterator[Value]:
             if named is not None and named.node not in seen:
                 seen.add(named.node)
                 waiting.append(named)
+
+
+def _is_norm(call: ast.Call, makes: Makes) -> bool:
+    """Return whether a call makes a norm, and no module that holds one besides others, by its class or its name."""
+    found = makes.elsewhere.definition(dotted(call.func), makes.file)
+    if found is None:
+        return _NORM.fullmatch(called_last(call)) is not None
+    for function in constructors(found.node.body):
+        taken = {argument.arg for argument in arguments(function)}
+        for name, value in stored(function):
+            made = called_last(value) if isinstance(value, ast.Call) else ""
+            held = isinstance(value, ast.Name) and value.id in taken and f"self.{name}(" in ast.unparse(found.node)
+            if held or (made[:1].isupper() and made != "Parameter" and "Norm" not in made):
+                return False
+    return True
 
 
 def called_last(node: ast.Call) -> str:

@@ -169,7 +169,7 @@ def eps_unlike_config(makes: Makes) -> Iterator[Problem]:
     reported = {problem.span for problem in eps_left_to_default(makes)}
     for made, eps in makes.without_eps():
         fitting = [c for c in makes.configured(made) if c.speaks_of(made.name)] if made.span not in reported else []
-        fitting = [c for c in fitting if not _is_tested(made, c.parameter)]
+        fitting = [c for c in fitting if _belongs(made, c.parameter)]
         if len(fitting) == 1 and not _same(fitting[0].value, eps):
             yield _problem(made, eps, fitting[0].source, f"`{fitting[0].source}` is not passed")
     for made in makes.written():
@@ -216,8 +216,33 @@ def _same(value: float, eps: Eps) -> bool:
 def _given_beside(makes: Makes, made: Made) -> tuple[Configured, Made] | None:
     """Return the configured eps that the owner's other norms are given, and the first of these; None if none are."""
     several = list(makes.beside(made))
-    configured = (c for c in makes.configured(made) if not _is_tested(made, c.parameter)) if several else ()
+    if any(_are_alternatives(made, other) for norms in several for other in norms):
+        return None
+    configured = (c for c in makes.configured(made) if _belongs(made, c.parameter)) if several else ()
     return next(((c, norms[0]) for c in configured for norms in several if all(_gets(m, c) for m in norms)), None)
+
+
+def _are_alternatives(made: Made, other: Made) -> bool:
+    """Return whether a function makes one or the other norm: for the same name, or to be returned."""
+    if made.function is not other.function:
+        return False
+    held = [s for s in ast.walk(made.function) if isinstance(s, ast.Assign | ast.Return)]
+    one, two = (next((s for s in held if each.call in ast.walk(s)), None) for each in (made, other))
+    return None not in (one, two) and one is not two and _target(one) == _target(two)
+
+
+def _target(stmt: ast.stmt | None) -> str:
+    """Return what a statement assigns to, "return" where it gives something back."""
+    return ast.unparse(stmt.targets[0]) if isinstance(stmt, ast.Assign) else "return"
+
+
+def _belongs(made: Made, parameter: str) -> bool:
+    """Return whether a norm may be that of a configuration: none of another's size, or where there is none."""
+    size = dotted(made.call.args[0]) if made.call.args else ""
+    holder = size.rpartition(".")[0]
+    others = {a.arg for a in arguments(made.function)} - {"self", "cls"}
+    apart = holder.partition(".")[0] in others and holder != parameter
+    return not apart and not _is_tested(made, parameter)
 
 
 def _is_tested(made: Made, parameter: str) -> bool:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
 from normlint.norm.makes import Makes, Owner, dotted
-from normlint.norm.wiring import Module, Read, Values, functions, made_of, names_in, traced
+from normlint.norm.wiring import Module, Read, Values, called_last, functions, made_of, names_in, traced
 from normlint.rules.registry import Fixes, Problem, Repair, calls_rule
 from normlint.text.finding import Applicability, Edit, Span
 
 makings = Fixes("makings")
 _VIEWS = ("view", "reshape")
+_HALF = re.compile(r"(?i)at+n|attention|mlp|ffn?|feed_?forward|mixer|mamba|ssm|moe")  # what a block is made of
+_CHANNELS = re.compile("Batch|Instance|Group")  # norms of torch whose features are axis 1
 _MADE_AND_CALLED = 2  # how often the name of a norm is written that is called once
 
 
@@ -55,7 +58,7 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
             inner: ast.expr | None = node.args[0]
             if last is not None and isinstance(inner, ast.Name):
                 inner = traced(inner, values) if _assigned(last) == inner.id else None
-            if module.calls(inner, "Norm") == name:
+            if module.norm(inner) == name:
                 message = f"`{name}` is applied to its own output"
                 repair = _replaced(module, node.func, _unused(module, name))
                 yield Problem(module.owner.span(node), message, repair, owner=read.qualname)
@@ -64,7 +67,7 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
 def _unused(module: Module, name: str) -> str:
     """Return the one norm that is made like this one and never called; empty if there are none or several."""
     made = ast.dump(module.owned[name])
-    alike = (other for other, call in module.owned.items() if other != name and ast.dump(call) == made)
+    alike = (other for other, call in module.alone.items() if other != name and ast.dump(call) == made)
     unused = [f"self.{other}" for other in alike if module.written(other) == 1]
     return unused[0] if len(unused) == 1 else ""
 
@@ -119,18 +122,34 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
     """
     for read in functions(makes):
         module = read.module
-        several = [s for s in read.steps if isinstance(s[0], ast.Assign | ast.AugAssign | ast.Return)]
-        raw = {stmt: added[0] for stmt, values, _ in several if (added := _keeps(module, stmt, values))}
-        for stmt, values, last in several:
+        for stmt, values, last in read.steps:
             name = _assigned(last) if isinstance(last, ast.Assign) else ""
-            given = last.value if name in raw.values() and isinstance(last, ast.Assign) else None
-            norm = module.calls(given, "Norm") if isinstance(given, ast.Call) and _is(given.args[:1], name) else ""
-            if "embed" in f"{norm} {ast.unparse(stmt)}".lower():
-                continue  # positions, say, are added to the normalised embeddings
-            if norm and _adds_to(stmt, name) and stmt not in raw and _is_raw(read, name, values[name].values):
+            given = last.value if isinstance(last, ast.Assign) else None
+            norm = module.norm(given) if isinstance(given, ast.Call) and _is(given.args[:1], name) else ""
+            if norm and _adds_to(stmt, name) and _is_raw(read, name, values[name].values):
+                kept = {one: half[1] for one, there, _ in read.steps if (half := _keeps(module, one, there))[0] == name}
+                if stmt in kept or not any(_are_halves(norm, stmt, other) for other in kept.values()):
+                    continue
                 message = f"the residual is what `self.{norm}` gave, not what came in"
                 repair = _normed_within(module.owner, last, stmt, name)
                 yield Problem(module.owner.span(stmt), message, repair, owner=read.qualname)
+
+
+def _are_halves(norm: str, stmt: ast.stmt, other: str) -> bool:
+    """Return whether names say that a norm and what is added are half of a block, whose other half has another norm.
+
+    What is added to normalised embeddings, as positions are, is no half.
+    """
+    added = set(re.findall(r"self\.(\w+)", ast.unparse(stmt)))
+    if any(re.search(r"embed|pos", name, re.IGNORECASE) for name in (norm, *added)):
+        return False
+    own = {word[:3] for word in norm.lower().split("_") if len(word) > 1 and "norm" not in word}
+    named = any(word[:3] in own or _HALF.search(name) for name in added for word in name.lower().split("_"))
+    return named or _stem(norm) == _stem(other)
+
+
+def _stem(name: str) -> str:
+    return name.rstrip("0123456789_")
 
 
 def _normed_within(owner: Owner, norm: ast.stmt | None, stmt: ast.stmt, name: str) -> Repair | None:
@@ -176,16 +195,14 @@ def _adds_to(stmt: ast.stmt, name: str) -> bool:
     return kept and dotted(added[1].func).startswith("self.") and name in names_in(added[1])
 
 
-def _keeps(module: Module, stmt: ast.stmt, values: Values) -> tuple[str, ast.expr] | None:
-    """Return the input and what is added to it in a statement like `x + f(norm(x))`; None for any other statement."""
+def _keeps(module: Module, stmt: ast.stmt, values: Values) -> tuple[str, str]:
+    """Return the input and the norm of a statement like `x + f(norm(x))`; two empty ones for any other statement."""
     added = _added(stmt)
-    if added is None:
-        return None
-    for node, there in made_of(added[1], values):
-        normed = isinstance(node, ast.Call) and module.calls(node, "Norm") and _is(node.args[:1], added[0])
-        if normed and there.get(added[0]) is values.get(added[0]):
-            return added
-    return None
+    for node, there in made_of(added[1], values) if added is not None else ():
+        norm = module.norm(node) if isinstance(node, ast.Call) and added and _is(node.args[:1], added[0]) else ""
+        if norm and added and there.get(added[0]) is values.get(added[0]):
+            return added[0], norm
+    return "", ""
 
 
 @calls_rule("NRM706", name="norm-of-all-heads", fix=Applicability.UNSAFE)
@@ -225,8 +242,9 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
         for call in read.norms() if module.divided else ():
             size = _last_size(traced(call.given, call.values))
             whole = module.divided.get(size)
-            first = next(iter(module.owned[call.name].args), None)
-            if whole is not None and first is not None and ast.dump(whole) == ast.dump(first):
+            made = module.owned[call.name]
+            first = next(iter(made.args), None) if _CHANNELS.match(called_last(made)) is None else None
+            if whole is not None and first is not None and ast.dump(whole) == ast.dump(first) and module.is_kept(first):
                 message = f"`{call.name}` is made for `{ast.unparse(whole)}` features, and given those of one head"
                 clear = whole.lineno < first.lineno and module.written(call.name) == _MADE_AND_CALLED
                 repair = _replaced(module, first, f"self.{size}" if clear else "")

@@ -30,6 +30,12 @@ class Block(nn.Module):
         self.width = dim
         self.q_norm = nn.LayerNorm(self.dim)
         self.k_norm = nn.LayerNorm(self.head_dim)
+        self.transform = nn.Sequential(nn.Linear(dim, dim), nn.LayerNorm(dim))
+        self.input_norm = nn.LayerNorm(dim, 1e-6)
+        self.adapter = nn.Linear(dim, dim)
+        self.pre_norm = PreNorm(dim, nn.Linear(dim, dim))
+        self.ada_norm = AdaNorm(dim)
+        self.channels_norm = nn.BatchNorm1d(self.dim)
 
     def forward(self, x, c):
 """
@@ -37,7 +43,29 @@ class Block(nn.Module):
 
 def whole(body: str) -> str:
     """A block whose forward has these lines."""
-    return BLOCK + "".join(f"        {line}\n" if line else "\n" for line in body.splitlines())
+    return BLOCK + "".join(f"        {line}\n" if line else "\n" for line in body.splitlines()) + OTHERS
+
+
+OTHERS = """
+
+class PreNorm(nn.Module):
+    def __init__(self, dim, fn):
+        super().__init__()
+        self.norm = nn.LayerNorm(dim)
+        self.fn = fn
+
+    def forward(self, x):
+        return self.fn(self.norm(x))
+
+class AdaNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.norm = nn.LayerNorm(dim, elementwise_affine=False)
+        self.scale = nn.Linear(dim, dim)
+
+    def forward(self, x, c):
+        return self.norm(x) * (1 + self.scale(c))
+"""
 
 
 def codes(body: str) -> list[str]:
@@ -78,6 +106,14 @@ SILENT = {
     "what came in is added on the next line": f"skip = x\n{HALF}\nx = x + skip\n{SECOND}",
     "what is normalised isn't what came in": f"x = self.attention(x)\n{HALF}\n{SECOND}",
     "another stream has a norm in front": f"c = self.norm1(c)\nc = c + self.attention(c)\n{SECOND}",
+    "a layer and a norm in turn are applied twice": "return self.transform(self.transform(x))",
+    "a layer and a norm in turn come first": f"{HALF}\n{SECOND}".replace("norm1(x)", "transform(x)", 1),
+    "a norm of the input stands in front, and what is added is no half": (
+        f"x = self.input_norm(x)\nx = x + self.adapter(x)\n{SECOND}"
+    ),
+    "a layer that holds a norm is applied twice": "return self.pre_norm(self.pre_norm(x))",
+    "a norm under a condition is applied for two of them": "return self.ada_norm(self.ada_norm(x, c), x)",
+    "the features are behind the batch": "q = x.view(-1, self.dim, self.head_size)\nreturn self.channels_norm(q)",
     "post-norm": "x = self.norm1(x + self.attention(x))\nx = self.norm2(x + self.mlp(x))\nreturn x",
 }
 FOUND = {
@@ -99,6 +135,10 @@ FOUND = {
     "it is added in place": (f"{HALF}\n{SECOND}".replace("x = x +", "x +="), "NRM705"),
     "the norm of all is given a head": (f"q = x.view(-1, {VIEWED}\nreturn self.q_norm(q)", "NRM706"),
     "it is given one by a tuple": (f"q = x.reshape((-1, {VIEWED})\nq = self.q_norm(q)\nreturn q", "NRM706"),
+    "the norm has the name of what is added": (
+        f"x = self.input_norm(x)\nx = x + self.attention(x)\n{SECOND}",
+        "NRM705",
+    ),
     "the other half has names": (f"{HALF}\nh = self.norm2(x)\nh = self.mlp(h)\nx = x + h\nreturn x", "NRM705"),
 }
 

@@ -122,7 +122,8 @@ def _centred_apart(shapes: Shapes, over: Dims, stat: Stat, centre: Stat, *, lear
     if len(stat.axes) == len(centre.axes) == 1:
         same_axis = shapes.meets(over, stat.axes[0], centre.axes[0])
         batch = learned and 0 in (*stat.axes, *centre.axes)  # code that means the last axis doesn't call it 0
-        return same_axis is False or (batch and same_axis is None and stat.axes != centre.axes)
+        mixed = learned and stat.axes[0] * centre.axes[0] < 0  # which are one axis of a single rank
+        return same_axis is False or ((batch or mixed) and same_axis is None and stat.axes != centre.axes)
     one, two = ({*t.axes} if isinstance(t.axes, tuple) else set() for t in (stat, settled(centre, shapes)))
     return learned and len({a < 0 for a in one | two}) == 1 and one != two
 

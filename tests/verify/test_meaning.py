@@ -38,6 +38,13 @@ MEANT: dict[str, tuple[str, dict[str, Any]]] = {
         norm_class(PLAIN),
         {"kind": "rms", "axes": (-1,), "gain": "weight", "offset": 0.0, "eps": None, "lenient": False, "halves": True},
     ),
+    "another axis for each rank": (
+        HEAD
+        + "class LayerNorm(nn.Module):\n    def forward(self, x):\n        shape = x.shape\n"
+        + "        if x.dim() == 3:\n            x = x.view(-1, x.size(-1))\n"
+        + "        x = (x - x.mean(1, keepdim=True)) / (x.std(1, keepdim=True) + 1e-5)\n        return x.view(shape)\n",
+        {"axes": (-1,), "elsewhere": ()},
+    ),
     "a gain with an offset": (
         norm_class(PLAIN.replace("self.weight", "(1 + self.weight)"), "torch.zeros(dim)"),
         {"offset": 1.0},

@@ -47,6 +47,7 @@ _ZERO: Final = re.compile(
 _CHOICE: Final = re.compile(r"(?:\w+\.)?where\(")  # another factor where the statistic is small, say
 _WIDE: Final = re.compile("fp32|float32", re.IGNORECASE)  # the output is meant to stay so
 _SHOWN: Final = ("NRM101", "NRM102", "NRM103", "NRM104", "NRM401", "NRM402", "NRM403", "NRM404", "NRM504")
+_OF_TOKENS: Final = re.compile("rank of .* == 3$")
 _LAST: Final = (-1,)
 _COMPUTED: Final = re.compile(r"[+*(]")  # in the name of an eps
 _PAIR: Final = 2  # axes of one swap
@@ -199,7 +200,9 @@ def _is_made_of_a_statistic(atom: Atom) -> bool:
 
 
 def _features_lie_last(norm: Norm) -> bool:
-    """Return whether the rule about wrong axes reports the norm, so that the reduced axes are the mistake."""
+    """Return whether the reduced axes are the mistake, by the rule about these, or a path for (B, L, D) has the last."""
+    if any(c.over_last and any(yes and _OF_TOKENS.match(test) for test, yes in c.tests) for c in norm.computations):
+        return True
     one = not any(c.placing.apart for c in norm.computations)
     return one and any(True for _ in reduction_over_wrong_axis(norm))
 

@@ -30,7 +30,7 @@ from normlint.fixes.tree import Tree
 from normlint.fixes.trial import Trial, reported, stats_of
 from normlint.norm.norm import Computation, Norm
 from normlint.norm.recognise import deep_steps
-from normlint.text.finding import Fix, Span
+from normlint.text.finding import Applicability, Fix, Span
 from normlint.text.operations import CLASSES
 
 _CASTS: Final = CLASSES["cast"].split()
@@ -43,7 +43,11 @@ def centre(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
     rms = norm.owner.intent == "rms"
     if (rms and c.shift is not None) or "NRM103" in reported(norm):  # fix the mean's axes first
         return None
-    return Trial(tree, norm, "NRM404", partly=not rms).first((_uncentred if rms else _centrings)(c, tree.document))
+    named = rms or c.shift is not None or c.centred[1] or "layer" in norm.owner.name.lower()
+    ways = (_uncentred if rms else _centrings)(c, tree.document)
+    return Trial(tree, norm, "NRM404", partly=not rms).first(
+        ways, Applicability.SAFE if named else Applicability.UNSAFE
+    )
 
 
 def _centrings(c: Computation, document: Document) -> Iterator[Change]:

@@ -62,8 +62,8 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     """Adds eps after the square root instead of under it.
 
     Small rows come out at another size than from torch's norms: larger, with eps 1e-6, by 0.5 % where the root is 1e-2
-    and by 41 % where it is 1e-3. The gradient of a square root at 0 is infinite: a row of zeros gets a NaN gradient and a finite
-    output.
+    and by 41 % where it is 1e-3. The gradient of a square root at 0 is infinite: a row of zeros gets a NaN gradient and
+    a finite output.
 
     ```py
     import torch

@@ -82,10 +82,17 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations:
         if c.divisor != NOWHERE:
             yield Problem(c.divisor, "divides by the input: a row twice as large comes out a quarter as large")
-        elif c.degree == 2 and abs(c.power) != HALF:
+        elif c.degree == 2 and abs(c.power) != HALF and not any(_chosen_instead(c, o) for o in norm.computations):
             grown = f"a row twice as large comes out {2.0 ** (1 + c.degree * c.power):.2g} times as large"
             wrong = "no square root is taken" if abs(c.power) >= 1 else "the root is taken twice"
             yield Problem(_last_power(c), f"{wrong}: {grown}", partial(roots.take_root, norm, c))
+
+
+def _chosen_instead(c: Computation, other: Computation) -> bool:
+    """Return whether an option by name, such as `kind == "v"`, chooses the other path, which takes one root."""
+    one, two = ({test for test, yes in path.tests if yes and test.endswith("'")} for path in (c, other))
+    options = {test.partition(" == ")[0] for test in one} & {test.partition(" == ")[0] for test in two}
+    return abs(other.power) == HALF and bool(options) and one.isdisjoint(two)
 
 
 @rule("NRM403", name="missing-square", fix=Applicability.SAFE)
@@ -141,7 +148,7 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
     T5's norm has no centre on either side, and is an RMS norm.
 
     Fix safety: the name promises a mean on both sides, or, with RMS, on neither. A norm that says RMS and adds a bias
-    is left alone.
+    is left alone. Where neither a bias nor a name such as LayerNorm says that a centre is meant, the fix is unsafe.
     """
     centred = any(all(c.centred) for c in norm.computations)
     for c in norm.computations if norm.meant and not is_uncentred(norm.owner.name) else ():

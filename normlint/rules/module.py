@@ -396,7 +396,9 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
             names = " and ".join(f"`{param.name}`" for param in unused if param.span == span)
             verb = "are parameters that are" if " and " in names else "is a parameter that is"
             about = tuple(param.name for param in unused if param.span == span)
-            yield Problem(span, f"{names} {verb} never applied", partial(gains.applied, norm, unused), rests_on=about)
+            read = all("scale" not in c.unread for c in norm.computations)  # else a factor may be meant to be this one
+            repair = partial(gains.applied, norm, unused) if read else None
+            yield Problem(span, f"{names} {verb} never applied", repair, rests_on=about)
         for param in norm.owner.handed_params:
             if (path := _path_without(norm)) is not None:
                 message = f"`{param.name}` is applied by a fused call, and not on this path"

@@ -174,6 +174,13 @@ UNBIASED = [
         safe=False,
     ),
     Case(
+        "a correction is written on one line behind an argument that is not",
+        "NRM105",
+        module("v = h.var(-1, keepdim=", "    True)", CENTRED, name="LayerNorm"),
+        (("True)\n", "True, correction=0)\n"),),
+        safe=False,
+    ),
+    Case(
         "a flag by its place",
         "NRM105",
         module("v = torch.var(h, -1, True, True)", CENTRED, name="LayerNorm"),

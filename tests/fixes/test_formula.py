@@ -66,3 +66,10 @@ def test_a_helper_that_another_norm_uses_rightly_stays_what_it_is() -> None:
     )
     text = norm("return (h * self.root(h)).type_as(x) * self.weight", more=more)
     assert fixed(text).text == norm("return (h / self.root(h)).type_as(x) * self.weight", more=more)
+
+
+@pytest.mark.parametrize(("name", "safe"), [("ln_mod", False), ("LayerNorm", True)])
+def test_a_centre_is_safe_where_a_name_promises_it(name: str, *, safe: bool) -> None:
+    text = CASES["NRM404 a mean over the axis of the variance"].partition("        ---\n")[0]
+    (made,) = fixed(text.replace("LayerNorm", name)).made
+    assert (made.fix.applicability is Applicability.SAFE) is safe

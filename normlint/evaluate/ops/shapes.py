@@ -13,6 +13,8 @@ from normlint.evaluate.ops.table import Bound, op
 from normlint.evaluate.value import Constant, Product, Shape, Value
 from normlint.text.frozen import replace
 
+_OF_ROWS = 2  # lengths of a matrix (B, D)
+
 
 def _with_keepdim(mono: Mono, keepdim: bool) -> Mono:
     """Return the product with `keepdim` set in all of its statistics."""
@@ -74,7 +76,9 @@ def view(ctx: Context, call: Bound) -> Value | None:
 def _reshaped(x: Product, lengths: tuple[Value, ...], call: Bound) -> Product:
     trailing_one = bool(lengths) and isinstance(lengths[-1], Product) and lengths[-1].number == 1
     if algebra.is_statistic(x):
-        return replace(x, mono=_with_keepdim(x.mono, True), span=call.span) if trailing_one else x
+        last = lengths[-1].number if isinstance(lengths[-1], Product) else None
+        kept = trailing_one or (len(lengths) == _OF_ROWS and last == -1)  # (B, −1) of the (B,) of an input (B, D)
+        return replace(x, mono=_with_keepdim(x.mono, True), span=call.span) if kept else x
     if is_param(x):
         return placed(x, "other" if trailing_one and len(lengths) > 1 else "last")
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)

@@ -200,7 +200,7 @@ def _is_made_of_a_statistic(atom: Atom) -> bool:
 
 
 def _features_lie_last(norm: Norm) -> bool:
-    """Return whether the reduced axes are the mistake, by the rule about these, or a path for (B, L, D) has the last."""
+    """Return whether the reduced axes are the mistake, by the rule about these, or those of (B, L, D) are the last."""
     if any(c.over_last and any(yes and _OF_TOKENS.match(test) for test, yes in c.tests) for c in norm.computations):
         return True
     one = not any(c.placing.apart for c in norm.computations)

@@ -457,6 +457,16 @@ SPARED: dict[str, tuple[str, str, str]] = {
         "LayerNorm.forward",
         "match",
     ),
+    "a constructor that takes what the gain is filled with elsewhere": (
+        "import torch\nfrom torch import nn\n\nclass L2Norm(nn.Module):\n    def __init__(self, n_channels, scale):\n"
+        "        super().__init__()\n        self.gamma = scale or None\n        self.eps = 1e-10\n"
+        "        self.weight = nn.Parameter(torch.Tensor(n_channels))\n        self.reset()\n\n"
+        "    def reset(self):\n        nn.init.constant_(self.weight, self.gamma)\n\n    def forward(self, x):\n"
+        "        norm = x.pow(2).sum(dim=1, keepdim=True).sqrt() + self.eps\n"
+        "        return self.weight[None, :, None, None] * (x / norm)\n",
+        "L2Norm.forward",
+        "precision",
+    ),
     "a gain for each head that is not applied, and no heads in the input": (
         "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\nclass RMSNorm(nn.Module):\n"
         "    def __init__(self, heads, dim):\n        super().__init__()\n        self.scale = dim**0.5\n"

@@ -338,5 +338,6 @@ _BY_USE: Final[dict[str, list[Given]]] = {
     "shape": [_shape, _channels],
     "features": [_channels, _shape],
     "count": [_constant(1), _constant(2)],
+    "value": [_constant(1.0)],
     "flag": [_constant(True), _constant(False)],
 }

@@ -8,17 +8,18 @@ from typing import Final
 
 Definition = ast.ClassDef | ast.FunctionDef
 _FUSED: Final = ("layer_norm", "rms_norm")
+_FILLS: Final = {"constant_": 1, "constant": 1, "fill_": 0, "full": 1, "full_like": 1}  # with the place of the value
 _AXES: Final = ("dim", "axis")  # keywords of torch and numpy
 
 
 @lru_cache(maxsize=8)
 def roles(program: str, qualname: str) -> dict[str, str]:
-    """Return each parameter's role where its use tells it: config, norm, shape, axis, pair, count, features or flag."""
+    """Return the role of each parameter whose use tells it: config, norm, shape, axis, count, features and so on."""
     first, *names = qualname.split(".")
-    node: ast.AST = _definitions(program)[0].get(first, ast.Pass())
+    home = node = _definitions(program)[0].get(first, ast.Pass())
     for name in names:
-        node = _defined(list(ast.walk(node))).get(name, ast.Pass())
-    found = _Body(node).roles() if isinstance(node, ast.FunctionDef) else {}
+        home, node = node, _defined(list(ast.walk(node))).get(name, ast.Pass())
+    found = _Body(node, home).roles() if isinstance(node, ast.FunctionDef) else {}
     return {name: role for name, role in found.items() if role}
 
 
@@ -43,8 +44,8 @@ def _defined(nodes: list[ast.AST]) -> dict[str, Definition]:
 class _Body:
     """A function, and the places where it reads each name."""
 
-    def __init__(self, function: ast.FunctionDef) -> None:
-        self._function = function
+    def __init__(self, function: ast.FunctionDef, home: ast.AST) -> None:
+        self._function, self._home = function, home
         self._nodes = list(ast.walk(function))
         self._made = {inner for node in self._nodes if _makes_layer(node) for inner in ast.walk(node)}
         self._reads: dict[str, list[tuple[ast.AST, ast.Name]]] = {}
@@ -74,8 +75,20 @@ class _Body:
             return "count"
         if any(child in self._made or _goes_to_base(node, child) for node, child in held):
             return "features"
+        if constructs and self._fills(name):
+            return "value"
         tests = bool(held) and all(isinstance(node, ast.If | ast.IfExp) and child is node.test for node, child in held)
         return "flag" if tests else ""
+
+    def _fills(self, name: str) -> bool:
+        """Return whether a weight is filled with the parameter, or with an attribute that it is stored in."""
+        stores = [n for n in self._nodes if isinstance(n, ast.Assign) and _reads_name(n.value, name)]
+        held = {name} | {
+            ast.unparse(target) for n in stores for target in n.targets if isinstance(target, ast.Attribute)
+        }
+        calls = [n for n in ast.walk(self._home) if isinstance(n, ast.Call) and _last_name(n.func) in _FILLS]
+        given = (call.args[_FILLS[_last_name(call.func)] :][:1] for call in calls)
+        return any(ast.unparse(value) in held for values in given for value in values)
 
     def _carrying(self, name: str) -> set[str]:
         """Return the name and the names of lists and tuples that it is put into."""
@@ -90,6 +103,12 @@ def _makes_layer(node: ast.AST) -> bool:
         return False
     layer = isinstance(node.func, ast.Attribute) and _last_name(node.func.value) == "nn" and node.func.attr[0].isupper()
     return layer or _last_name(node.func) == "Parameter"
+
+
+def _reads_name(value: ast.expr, name: str) -> bool:
+    """Return whether a value is a name, or that or another one."""
+    several = value.values if isinstance(value, ast.BoolOp) else [value]
+    return any(isinstance(one, ast.Name) and one.id == name for one in several)
 
 
 def _is_shape(node: ast.AST, child: ast.AST) -> bool:

@@ -467,6 +467,14 @@ SPARED: dict[str, tuple[str, str, str]] = {
         "L2Norm.forward",
         "precision",
     ),
+    "a sample that is flattened": (
+        "from torch import nn\n\nclass LayerNorm(nn.Module):\n    def forward(self, x):\n"
+        "        s = x.shape\n        h = x.float().reshape(s[0], -1)\n"
+        "        h = (h - h.mean(-1, keepdim=True)) / (h.var(-1, keepdim=True, unbiased=False) + 1e-4).sqrt()\n"
+        "        return h.view(s).type_as(x)\n",
+        "LayerNorm.forward",
+        "match",
+    ),
     "a gain for each head that is not applied, and no heads in the input": (
         "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\nclass RMSNorm(nn.Module):\n"
         "    def __init__(self, heads, dim):\n        super().__init__()\n        self.scale = dim**0.5\n"

@@ -38,6 +38,13 @@ MEANT: dict[str, tuple[str, dict[str, Any]]] = {
         norm_class(PLAIN),
         {"kind": "rms", "axes": (-1,), "gain": "weight", "offset": 0.0, "eps": None, "lenient": False, "halves": True},
     ),
+    "a gain of one element, which lies along no axis": (
+        norm_class(
+            "return x * torch.rsqrt(x.float().pow(2).mean((1, 2, 3), keepdim=True)).type_as(x) * self.weight",
+            "torch.ones(1)",
+        ),
+        {"axes": (1, 2, 3)},
+    ),
     "another axis for each rank": (
         HEAD
         + "class LayerNorm(nn.Module):\n    def forward(self, x):\n        shape = x.shape\n"

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Final
 
+from normlint.evaluate.dims import Exact
 from normlint.evaluate.monomial import (
     ALL,
     ONE,
@@ -223,6 +224,8 @@ def axes(c: Computation) -> tuple[int, ...] | None:
 def _rank(c: Computation) -> int | None:
     """Return how many axes the input must have, None where neither the axes nor the gain's shape tell."""
     stat = c.statistic
+    if isinstance(stat.over, Exact) and stat.rank == _PAIR and stat.over.lengths[0] and stat.over.lengths[-1] is None:
+        return _PAIR  # a sample is flattened, as in `x.view(len(x), -1)`, which leaves a matrix as it is
     if stat.rank is not None or not isinstance(stat.axes, tuple) or len(stat.axes) > 1 or stat.layout:
         return stat.rank if stat.layout == () else _rank_of_swaps(stat)
     axis = stat.axes[0]
@@ -234,8 +237,9 @@ def _rank(c: Computation) -> int | None:
 
 def _gain_is_last(c: Computation, stat: Stat) -> bool:
     """Return whether all gains have shape (D,) and so multiply the last axis, whichever axis is reduced."""
-    flat = all(g.param.axis == "last" and (g.param.shape is None or len(g.param.shape) == 1) for g in c.gains)
-    return bool(c.gains) and flat and stat.layout == ()
+    gains = [g for g in c.gains if g.param.shape != (Mono(1.0),)]  # one number lies along no axis
+    flat = all(g.param.axis == "last" and (g.param.shape is None or len(g.param.shape) == 1) for g in gains)
+    return bool(gains) and flat and stat.layout == ()
 
 
 def _axis_of_gain(c: Computation) -> tuple[int, ...] | None:

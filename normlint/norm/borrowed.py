@@ -46,7 +46,10 @@ def borrowed(text: str, path: str) -> Borrowed:
         parts = list(lender.lend(tuple(names)))
     except (SyntaxError, RecursionError):
         parts = []
-    whole = f"{text}\n{''.join(parts)}" if any(parts) else text
+    own = text
+    for name in (name for name in names if "." in name and any(parts)):  # `ops.rms_norm` is as long as `ops_rms_norm`
+        own = re.sub(rf"(?<![\w.]){re.escape(name)}\b", _local(name), own) if _local(name) in lender.given else own
+    whole = f"{own}\n{''.join(parts)}" if any(parts) else text
     return Borrowed(whole, tuple(sorted(lender.elsewhere.asked.items())))
 
 
@@ -71,6 +74,7 @@ class _Lender:
         self._here: dict[_Key, str] = {}  # the names of definitions in the text
         self._done: set[_Key] = set()
         self._left = _MOST
+        self.given: set[str] = set()  # the names of the text that are defined now
         scope = self._scope(own)
         self._used = {*scope.imports, *scope.module.index, *_BUILTIN}
         self._here.update((("", path), name) for name, path in scope.imports.items())
@@ -78,11 +82,15 @@ class _Lender:
     def lend(self, names: Iterable[str]) -> Iterator[str]:
         """Yield the definitions of what the text imports by these names, with what they need."""
         own = self._scope(self._own).module.index
-        found = {name: self.elsewhere.place(name, self._own) for name in names if name not in own}
+        several = (name for name in names if name not in own and not ("." in name and _local(name) in self._used))
+        found = {name: self.elsewhere.place(name, self._own) for name in several}
         places = {name: place for name, place in found.items() if place is not None and _may_lend(name, place)}
         for name, place in places.items():
-            known = self._here.setdefault(_key(place), name)
-            yield f"{name} = {known}\n" if known != name else ""
+            local = _local(name)
+            self.given.add(local)
+            self._used.add(local)
+            known = self._here.setdefault(_key(place), local)
+            yield f"{local} = {known}\n" if known != local else ""
         for place in places.values():
             yield from self._define(place)
 
@@ -146,13 +154,22 @@ class _Lender:
         return self._here[key]
 
 
+def _local(name: str) -> str:
+    """Return the name that a definition gets in the text: `ops_rms_norm` for `ops.rms_norm`."""
+    return name.replace(".", "_")
+
+
 def _key(place: Place) -> _Key:
     return place.file.path, place.piece.names[0] if place.piece.kind != "compound" else f"{place.piece.span.start}"
 
 
 def _may_lend(name: str, place: Place) -> bool:
     """Return whether a definition is worth taking: it has a norm's name, or computes a reduction."""
-    return is_norm(name) or is_norm(place.piece.names[0]) or any_reduction(place.file.text, place.piece.span)
+    return (
+        is_norm(name.rpartition(".")[2])
+        or is_norm(place.piece.names[0])
+        or any_reduction(place.file.text, place.piece.span)
+    )
 
 
 def _import(path: str, name: str) -> str:

@@ -56,7 +56,10 @@ class Eps(NamedTuple):
 
 
 class Configured(NamedTuple):
-    """An eps in a configuration: the parameter that holds that, its class, the attribute, and its default."""
+    """An eps in a configuration: the parameter that holds that, its class, the attribute, and its default.
+
+    The attribute is empty where the parameter is the eps itself.
+    """
 
     parameter: str
     kind: str
@@ -66,7 +69,7 @@ class Configured(NamedTuple):
     @property
     def source(self) -> str:
         """Return the expression that reads it, such as `config.norm_eps`."""
-        return f"{self.parameter}.{self.attribute}"
+        return f"{self.parameter}.{self.attribute}" if self.attribute else self.parameter
 
     def speaks_of(self, norm: str) -> bool:
         """Return whether its name may mean a norm of this name: `rms_norm_eps` means RMS norms alone."""
@@ -298,8 +301,8 @@ class Makes:
 
     def _eps_in(self, name: str, file: File, far: int) -> Eps | None:
         path, _, last = name.rpartition(".")
-        if path:
-            return _of_library("torch", last) if self._is_torch_path(path) else None
+        if path and self._is_torch_path(path):
+            return _of_library("torch", last)
         found = self.elsewhere.definition(name, file) if file.class_named(name) else None
         bound = found is None and file.value_of(name) is not None  # anew, as by `LayerNorm = partial(LayerNorm, …)`
         for one in file.imports(name) if found is None and not bound else ():

@@ -6,7 +6,7 @@ import ast
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -218,8 +218,20 @@ def _given_beside(makes: Makes, made: Made) -> tuple[Configured, Made] | None:
     several = list(makes.beside(made))
     if any(_are_alternatives(made, other) for norms in several for other in norms):
         return None
-    configured = (c for c in makes.configured(made) if _belongs(made, c.parameter)) if several else ()
-    return next(((c, norms[0]) for c in configured for norms in several if all(_gets(m, c) for m in norms)), None)
+    configured = [c for c in makes.configured(made) if _belongs(made, c.parameter)] if several else []
+    found = ((c, norms[0]) for c in configured for norms in several if all(_gets(m, c) for m in norms))
+    return next(found, None) or next(_taken_beside(made, several), None)
+
+
+def _taken_beside(made: Made, several: Iterable[Sequence[Made]]) -> Iterator[tuple[Configured, Made]]:
+    """Yield the eps that the function takes and gives to all other norms that it makes."""
+    given = defaults(made.function)
+    for norms in several:
+        names = {m.given.id if isinstance(m.given, ast.Name) and m.function is made.function else "" for m in norms}
+        for name in names if len(names) == 1 else ():
+            value = number(given.get(name))
+            if _OF_NORM.fullmatch(name) and not math.isnan(value):
+                yield Configured(name, "", "", value), norms[0]
 
 
 def _are_alternatives(made: Made, other: Made) -> bool:

@@ -19,6 +19,7 @@ from normlint.text.raw import BadSourceError, digest_of, read_bytes
 from normlint.text.syntax import parsed_part
 
 _FROM: Final = re.compile(r"\bfrom[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,4000}\)|[^\n#;]*)")
+_IMPORT: Final = re.compile(r"^import[ \t]+([\w.]+)(?:[ \t]+as[ \t]+(\w+))?[ \t]*(?:#.*)?$", re.MULTILINE)
 _COMMENTED: Final = re.compile(r"#[^\n]*\Z")
 _MOST_BYTES: Final = 2 * 2**20
 _FARTHEST: Final = 6  # most files from the import to the definition
@@ -82,6 +83,13 @@ class File:
         stmt = next(iter(parsed_part(self.text, piece.span).body), None) if piece is not None else None
         return stmt.value if isinstance(stmt, ast.Assign | ast.AnnAssign) else None
 
+    def modules(self, name: str) -> Iterator[tuple[str, str]]:
+        """Yield the paths of modules that a dotted name may begin with, each with the rest: `import a.b as c`."""
+        for match in _IMPORT.finditer(self.text):
+            given = match[2] or match[1]
+            if name.startswith(f"{given}.") and not self._is_prose(match.start()):
+                yield match[1], name[len(given) + 1 :]
+
     def imports(self, name: str) -> Iterator[Import]:
         """Return the imports that may give the name its value, the last of the text first."""
         return (one for words, one in reversed(self._imports) if words[-1] in (name, "*"))
@@ -143,6 +151,8 @@ class Elsewhere:
         first, _, below = name.partition(".")
         if below:
             there = self._as_module(first, file)
+            for path, rest in file.modules(name) if there is None else ():
+                there, below = self._module(path, file.path), rest
             return self.place(below, there, far + 1) if there is not None and far < _FARTHEST else None
         piece = file.piece_named(name)
         if piece is not None:

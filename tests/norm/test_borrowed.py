@@ -104,6 +104,25 @@ FOUND: dict[str, dict[str, str]] = {
         "p/model.py": "from .helper import rms_norm as scaled\n" + CALLER.replace("rms_norm", "scaled"),
         "p/helper.py": HELPER,
     },
+    "a base class that is an attribute of its module": {
+        "p/model.py": "from . import base\n\nclass MyNorm(base.RMSNorm):\n    pass\n",
+        "p/base.py": BASE,
+    },
+    "a base class of a module that is imported by its path": {
+        "p/model.py": "import p.base\n\nclass MyNorm(p.base.RMSNorm):\n    pass\n",
+        "p/base.py": BASE,
+        "p/__init__.py": "",
+    },
+    "a helper of a module under another name": {
+        "p/model.py": "import p.helper as H\n" + CALLER.replace("rms_norm", "H.rms_norm"),
+        "p/helper.py": HELPER,
+        "p/__init__.py": "",
+    },
+    "a helper of a module, beside a function of its name": {
+        "p/model.py": "from . import helper\n\ndef rms_norm(x):\n    return x\n"
+        + CALLER.replace("rms_norm", "helper.rms_norm"),
+        "p/helper.py": HELPER,
+    },
     "a helper that comes with all of its file": {
         "p/model.py": f"from .helper import *\n{CALLER}",
         "p/helper.py": HELPER,
@@ -321,6 +340,12 @@ def test_the_text_keeps_its_places(tmp_path: Path) -> None:
         ("from .init import trunc_normal_\ntrunc_normal_(w)\n", False),
         ("from .layers import BatchNorm\nclass A(BatchNorm):\n    pass\n", False),
         ("from .clip import clip_grad_norm_\nclip_grad_norm_(w)\n", False),
+        (f"from . import helper\n{CALLER.replace('rms_norm', 'helper.rms_norm')}", True),
+        ("import p.base as b\nclass A(b.RMSNorm):\n    pass\n", True),
+        ("import torch.nn.functional as F\ny = F.layer_norm(x, (4,))\n", False),
+        ("import numpy as np\ny = np.linalg.norm(x)\n", False),
+        ("from . import image\ny = image.normalize(x)\n", False),
+        ("from .base import Base\ny = self.helper.rms_norm(x)\n", False),
     ],
 )
 def test_the_sieve_looks_at_names(text: str, concerns: bool) -> None:

@@ -21,7 +21,7 @@ from normlint.norm.units import bases_of, mentions
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass, replace
 from normlint.text.marks import Marks
-from normlint.text.pieces import WORD, Piece, pieces
+from normlint.text.pieces import COMMENT, WORD, Piece, pieces
 
 _IMPORT: Final = re.compile(r"\n[ \t]+(?:from|import)\b[^\n(]*(?:\([^)]*\))?")
 _LOOSE: Final = ("plain", "compound")
@@ -90,7 +90,8 @@ def reinitialises(text: str) -> Refilled | None:
 
     Quantised copies and inference servers, for example, take their weights over from a trained model.
     """
-    if not any(mark in text for mark in _REINITIALISED) and not applied(text):
+    said = any(mark in text for mark in _REINITIALISED)
+    if not (said and any(mark in COMMENT.sub("", text) for mark in _REINITIALISED)) and not applied(text):
         return None
     return refilled(text)
 

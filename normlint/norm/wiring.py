@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, dotted, statements, stored
+from normlint.text.pieces import COMMENT
 
 _MOST: Final = 400  # statements; longer functions aren't read
 _NORM: Final = re.compile(r"(?!Pre|Post|Conv|Linear|Add|Res)\w*Norm(?:\d[dD]|[A-Z]\w{0,4})?")
@@ -76,8 +77,8 @@ class Module:
         )
 
     def written(self, name: str) -> int:
-        """Return how often a name occurs in the class's text."""
-        return len(re.findall(rf"\b{name}\b", self.owner.text[slice(*self.owner.piece.span)]))
+        """Return how often a name occurs in the class's text, without comments."""
+        return len(re.findall(rf"\b{name}\b", COMMENT.sub("", self.owner.text[slice(*self.owner.piece.span)])))
 
     def calls(self, node: ast.AST | None, kind: str) -> str:
         """Return the attribute that a node calls if a class of this kind makes it (`norm` of a Norm); else empty."""

@@ -28,7 +28,7 @@ from normlint.norm.numbers import may_be_eps, number
 from normlint.rules.registry import RULES, Fixes, Problem, Repair, calls_rule
 from normlint.text.finding import REVIEW, Applicability, Edit, Finding, Span
 from normlint.text.frozen import dataclass
-from normlint.text.pieces import with_line_feeds
+from normlint.text.pieces import COMMENT, with_line_feeds
 
 makings = Fixes("makings")
 _CLOSE: Final = 1e-3  # two eps with a relative difference below this are the same
@@ -200,6 +200,7 @@ def _ignored(function: Function, text: str) -> tuple[str, ...]:
     names = [a.arg for a in every if _OF_NORM.fullmatch(a.arg) and may_be_eps(a.arg, number(given[a.arg]))]
     if names and any(getattr(n, "id", getattr(n, "attr", "")) in _READ_ALL for n in ast.walk(function)):
         return ()
+    text = COMMENT.sub("", text) if names else text
     for name in () if shared else names:
         reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
         kept = [attribute for attribute, value in stored(function) if value in reads]

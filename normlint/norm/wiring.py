@@ -6,13 +6,15 @@ Statements are read in order, as long as each name is assigned one value after t
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, dotted, statements, stored
+from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, dotted, plain, statements, stored
 from normlint.text.pieces import COMMENT
+from normlint.text.syntax import parsed_part
 
 _MOST: Final = 400  # statements; longer functions aren't read
 _NORM: Final = re.compile(r"(?!Pre|Post|Conv|Linear|Add|Res)\w*Norm(?:\d[dD]|[A-Z]\w{0,4})?")
@@ -43,6 +45,23 @@ class Module:
     def owned(self) -> dict[str, ast.Call]:
         """Return the call that `__init__` sets each attribute to; of a Sequential, the last call in it."""
         return {name: last for name, several in self._made.items() if isinstance(last := several[-1], ast.Call)}
+
+    def result_of(self, call: ast.Call) -> ast.expr | None:
+        """Return what a call gives, in terms of its arguments, if its function does nothing but return something."""
+        name = dotted(call.func)
+        if name.startswith("self."):
+            function = next((f for f in self.owner.functions if f"self.{f.name}" == name), None)
+        else:
+            place = self.makes.elsewhere.place(name, self.makes.file) if name else None
+            part = parsed_part(place.file.text, place.piece.span).body if place and place.piece.kind == "def" else []
+            function = next((node for node in part if isinstance(node, ast.FunctionDef)), None)
+        last = function.body[-1] if function is not None else None
+        if function is None or not isinstance(last, ast.Return) or last.value is None or not plain(call):
+            return None
+        short = all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in function.body[:-1])
+        names = [argument.arg for argument in arguments(function)][name.startswith("self.") :]
+        given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
+        return _with(last.value, given, call) if short else None
 
     @property
     def alone(self) -> dict[str, ast.Call]:
@@ -119,6 +138,20 @@ class Read(NamedTuple):
         return (call for call in self.calls if self.module.norm(call.node))
 
     @property
+    def written_out(self) -> tuple[Step, ...]:
+        """Return the statements, and the results of short helpers that get a norm's output, as `modulate(norm(x), s)`.
+
+        The nodes of a helper have the place of its call.
+        """
+        more: list[Step] = []
+        for stmt, values, last in self.steps:
+            for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
+                if isinstance(node, ast.Call) and any(self.module.norm(traced(one, values)) for one in node.args):
+                    result = self.module.result_of(node)
+                    more += [(ast.copy_location(ast.Expr(result), node), values, last)] if result is not None else []
+        return (*self.steps, *more)
+
+    @property
     def qualname(self) -> str:
         """Return the name of the function with that of its class."""
         return f"{self.module.owner.name}.{self.function.name}"
@@ -193,6 +226,20 @@ def _is_norm(call: ast.Call, makes: Makes) -> bool:
             if held or (made[:1].isupper() and made != "Parameter" and "Norm" not in made):
                 return False
     return True
+
+
+def _with(result: ast.expr, given: Mapping[str, ast.expr], place: ast.AST) -> ast.expr:
+    """Return a copy of an expression at another place, with expressions for names."""
+
+    class Given(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return given.get(node.id, node)
+
+    copied = copy.deepcopy(result)
+    for node in ast.walk(copied):
+        ast.copy_location(node, place)
+    found = Given().visit(copied)
+    return found if isinstance(found, ast.expr) else copied
 
 
 def called_last(node: ast.Call) -> str:

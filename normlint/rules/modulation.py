@@ -53,7 +53,7 @@ def modulation_along_batch(makes: Makes) -> Iterator[Problem]:
     for read in functions(makes):
         for stmt, values, _ in read.steps:
             call = _split_of_linear(read, stmt, values)
-            if call is not None and _modulates(read, stmt):
+            if call is not None and _modulates(read, stmt, _chunked(call)["input"], values):
                 message = "`chunk` splits the batch here, not the features: scale and shift are of different samples"
                 span, dim = read.module.owner.span(call), _chunked(call).get("dim")
                 repair = partial(makings.with_argument, span, "dim", "-1")
@@ -72,12 +72,19 @@ def _split_of_linear(read: Read, stmt: ast.stmt, values: Values) -> ast.Call | N
     if not {"input", "chunks"} <= given.keys() or number(given.get("dim", ast.Constant(0))) != 0 or not plain(call):
         return None
     parts, source = given["chunks"], traced(given["input"], values)
+    while isinstance(source, ast.Subscript):
+        source = traced(source.value, values)
     layer = read.module.owned.get(read.module.calls(source, "Linear"))
     if not _is_of_batch(read, given["input"], values):
         return None
-    size = layer.args[1] if layer is not None and len(layer.args) > 1 else None
+    size = _argument(layer, 1, "out_features") if layer is not None else None
     sides = {ast.dump(side) for side in (size.left, size.right)} if isinstance(size, ast.BinOp) else set()
     return call if ast.dump(parts) in sides else None
+
+
+def _argument(call: ast.Call, place: int, name: str) -> ast.expr | None:
+    named = next((k.value for k in call.keywords if k.arg == name), None)
+    return call.args[place] if len(call.args) > place else named
 
 
 def _chunked(call: ast.Call) -> dict[str, ast.expr]:
@@ -99,20 +106,23 @@ def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
 
 
 def _of_one_argument(value: Value) -> Value | None:
-    """Return what a name stands for, or the one argument of a call, as it was there; None for anything else."""
+    """Return what a name stands for, the one argument of a call or what is indexed, as it was there; else None."""
     node = value.node
+    if isinstance(node, ast.Subscript):
+        return Value(node.value, value.values)
     if isinstance(node, ast.Name):
         return value.values.get(node.id)
     alone = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
     return Value(node.args[0], value.values) if alone and isinstance(node, ast.Call) else None
 
 
-def _modulates(read: Read, split: ast.stmt) -> bool:
-    """Return whether a part of the split scales the output of a norm, and is indexed as a batch."""
+def _modulates(read: Read, split: ast.stmt, source: ast.expr, values: Values) -> bool:
+    """Return whether a part of the split scales the output of a norm, and it or the source is indexed as a batch."""
     parts = {node.id for node in ast.walk(split) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    scaled = _scaled(read.module, read.steps)
+    scaled = _scaled(read.module, read.written_out)
     norms = {called_last(read.module.owned[name]) for _, name, by in scaled if not names_in(by).isdisjoint(parts)}
-    axes = [_axes_before_new(node, parts) for node in ast.walk(read.function)]
+    axes = [_axes_before_new(node, parts) for stmt, _, _ in read.written_out for node in ast.walk(stmt)]
+    axes += [_axes_before_new(one, names_in(one)) for one, _ in made_of(source, values)]
     return bool(norms) and max(axes, default=0) >= (1 if norms <= _OVER_LAST else 2)
 
 
@@ -176,7 +186,7 @@ def affine_under_modulation(makes: Makes) -> Iterator[Problem]:
     """
     for read in functions(makes):
         parts = {name for stmt, values, _ in read.steps for name in _parts(read.module, stmt, values)}
-        for product, name, factor in _scaled(read.module, read.steps) if parts else ():
+        for product, name, factor in _scaled(read.module, read.written_out) if parts else ():
             meant = names_in(factor) & parts and _adds_one(factor)
             if meant and _is_affine(read.module.owned[name]) and _in_its_place(read, product, name, parts):
                 message = f"`{name}` has weights of its own under `{ast.unparse(factor)}`"
@@ -212,7 +222,7 @@ def _in_its_place(read: Read, product: ast.BinOp, name: str, parts: set[str]) ->
         return False
     return called_last(read.module.owned[name]) == "RMSNorm" or any(
         traced(one, values) is product and not names_in(other).isdisjoint(parts)
-        for stmt, values, _ in read.steps
+        for stmt, values, _ in read.written_out
         for node in ast.walk(stmt)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)
         for one, other in ((node.left, node.right), (node.right, node.left))

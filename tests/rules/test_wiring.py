@@ -47,6 +47,16 @@ def whole(body: str) -> str:
 
 
 OTHERS = """
+    def modulate(self, x, shift, scale):
+        return x * (1 + scale.unsqueeze(1)) + shift.unsqueeze(1)
+
+def modulate(x, shift, scale):
+    return x * (1 + scale.unsqueeze(1)) + shift.unsqueeze(1)
+
+def checked(x, shift, scale):
+    if shift.ndim == 1:
+        return x * (1 + scale) + shift
+    return x * (1 + scale.unsqueeze(1)) + shift.unsqueeze(1)
 
 class PreNorm(nn.Module):
     def __init__(self, dim, fn):
@@ -100,6 +110,8 @@ SILENT = {
     "the norm of all comes before the view": "return self.q_norm(x).view(-1, 4, self.head_size)",
     "the size of the view has another value, too": "q = x.view(-1, 4, self.width)\nreturn self.q_norm(q)",
     "the view is merged again": "q = x.view(-1, 4, self.head_size)\nq = q.flatten(-2)\nreturn self.q_norm(q)",
+    "a helper is given another tensor": f"a, b = {SPLIT}\nreturn modulate(self.attention(x), b, a)",
+    "a helper that does more isn't read": f"a, b = {SPLIT}\nreturn checked(self.norm1(x), b, a)",
     "a condition has one axis": f"assert c.ndim == 1\n{MODULATED}",
     "a condition is reduced to one axis": f"c = c.mean(dim=0)\n{MODULATED}",
     "samples come one by one": "for x, c in pairs:\n" + textwrap.indent(MODULATED, "    "),
@@ -125,6 +137,9 @@ FOUND = {
     ),
     "they are split by torch.chunk": (MODULATED.replace(SPLIT, "torch.chunk(self.mlp(c), 2)"), "NRM703"),
     "what is split has a name": (MODULATED.replace("a, b = self.mlp(c)", "e = self.mlp(c)\na, b = e"), "NRM703"),
+    "the condition gets an axis before": (BARE.replace("self.mlp(c)", "self.mlp(c)[:, None]"), "NRM703"),
+    "a helper of the file scales and shifts": (f"a, b = {SPLIT}\nreturn modulate(self.norm1(x), b, scale=a)", "NRM703"),
+    "a method scales and shifts": (f"a, b = {SPLIT}\nh = self.norm1(x)\nreturn self.modulate(h, b, a)", "NRM703"),
     "a norm is nested in itself": ("return self.norm1(self.norm1(x))", "NRM704"),
     "a norm is applied to its output": ("x = self.norm1(x)\nx = self.norm1(x)\nreturn x", "NRM704"),
     "one of two residuals is of the norm": (f"{HALF}\n{SECOND}", "NRM705"),

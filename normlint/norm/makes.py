@@ -270,7 +270,9 @@ class Makes:
     @cached_property
     def wired(self) -> tuple[tuple[Owner, tuple[Function, ...]], ...]:
         """Return the classes that own norms and hold calls marked by the prefilter, with the functions around these."""
-        places = sorted(wired(self.file.text)) if "Norm" in self.file.text else ()
+        places = (
+            sorted(wired(self.file.text)) if "Norm" in self.file.text and not _OTHER_NN.search(self.file.text) else ()
+        )
         found = [p for p in dict.fromkeys(map(self._piece_at, places)) if p is not None and p.kind == "class"]
         named = [p for p in found if "Norm" in self.file.text[slice(*p.span)]]
         return tuple((one, one.around(places)) for one in map(self._owner, named))

@@ -313,3 +313,8 @@ def test_a_text_is_read_in_little_time_for_all_its(text: str) -> None:
     may_make(text)
     called(text)
     assert time.process_time() - began < 10  # a tenth of it on a quiet machine; what isn't linear takes minutes
+
+
+def test_nothing_is_said_of_another_library() -> None:
+    text = whole(FOUND["a norm is nested in itself"][0]).replace("from torch import nn", "import mlx.nn as nn")
+    assert called(text, wanted=ERRORS.__contains__).found == ()

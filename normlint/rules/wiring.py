@@ -6,13 +6,15 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple
 
 from normlint.norm.makes import Makes, Owner, dotted
-from normlint.norm.wiring import Module, Read, Values, called_last, functions, made_of, names_in, traced
+from normlint.norm.wiring import Module, Read, Values, called_last, functions, made_of, settled, traced
 from normlint.rules.registry import Fixes, Problem, Repair, calls_rule
 from normlint.text.finding import Applicability, Edit, Span
 
 makings = Fixes("makings")
+_ASKED = ("shape", "size", "dtype", "device", "ndim")  # of a tensor, without its elements
 _VIEWS = ("view", "reshape")
 _HALF = re.compile(r"(?i)at+n|attention|mlp|ffn?|feed_?forward|mixer|mamba|ssm|moe")  # what a block is made of
 _CHANNELS = re.compile("Batch|Instance|Group")  # norms of torch whose features are axis 1
@@ -121,18 +123,57 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the norm's output.
     """
     for read in functions(makes):
-        module = read.module
         for stmt, values, last in read.steps:
-            name = _assigned(last) if isinstance(last, ast.Assign) else ""
-            given = last.value if isinstance(last, ast.Assign) else None
-            norm = module.norm(given) if isinstance(given, ast.Call) and _is(given.args[:1], name) else ""
-            if norm and _adds_to(stmt, name) and _is_raw(read, name, values[name].values):
-                kept = {one: half[1] for one, there, _ in read.steps if (half := _keeps(module, one, there))[0] == name}
-                if stmt in kept or not any(_are_halves(norm, stmt, other) for other in kept.values()):
+            for name, added in _sums(stmt):
+                half = _half_of_norm(read, name, added, values)
+                kept = [_keeps(read.module, one, there) for one, there, _ in read.steps] if half is not None else []
+                others = [norm for stream, norm in kept if half is not None and stream in (name, half.name)]
+                if half is None or _keeps(read.module, stmt, values)[1] or not _is_lost(read, half):
                     continue
-                message = f"the residual is what `self.{norm}` gave, not what came in"
-                repair = _normed_within(module.owner, last, stmt, name)
-                yield Problem(module.owner.span(stmt), message, repair, owner=read.qualname)
+                if any(_are_halves(half.norm, stmt, other) for other in others):
+                    message = f"the residual is what `self.{half.norm}` gave, not what came in"
+                    before = last if isinstance(last, ast.Assign) and last.value is half.call else None
+                    repair = _normed_within(read.module.owner, before, stmt, name)
+                    yield Problem(read.module.owner.span(stmt), message, repair, owner=read.qualname)
+
+
+class _Half(NamedTuple):
+    """The norm whose output a sum keeps: its call, the name of its argument, and what that is."""
+
+    norm: str
+    call: ast.Call
+    name: str
+    came: str | ast.expr
+
+
+def _half_of_norm(read: Read, name: str, added: ast.expr, values: Values) -> _Half | None:
+    """Return the norm whose output a name is, if the module computes from it what is added to it; else None."""
+    call = settled(name, values)
+    norm = read.module.norm(call) if isinstance(call, ast.Call) else ""
+    given = call.args[0] if isinstance(call, ast.Call) and norm and len(call.args) == 1 else None
+    if not isinstance(call, ast.Call) or not isinstance(given, ast.Name):
+        return None
+    several = list(made_of(added, values))
+    own = any(isinstance(n, ast.Call) and dotted(n.func).startswith("self.") for n, _ in several)
+    if not own or all(settled(n.id, there) is not call for n, there in several if isinstance(n, ast.Name)):
+        return None
+    before = next((there for n, there in several if n is call), values)
+    return _Half(norm, call, given.id, settled(given.id, before))
+
+
+def _is_lost(read: Read, half: _Half) -> bool:
+    """Return whether a norm's input is the function's argument or a residual, and nothing else reads its elements."""
+    sums = (getattr(one, "value", None) for one, there, _ in read.steps if _keeps(read.module, one, there)[1])
+    if half.came not in read.parameters and all(half.came is not one for one in sums):
+        return False
+    for stmt, values, _ in read.steps:
+        asked = {n.value for n in ast.walk(stmt) if isinstance(n, ast.Attribute) and n.attr in _ASKED}
+        for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
+            if node in asked or node is half.call.args[0] or not isinstance(node, ast.Name):
+                continue
+            if isinstance(node.ctx, ast.Load) and settled(node.id, values) == half.came:
+                return False
+    return True
 
 
 def _are_halves(norm: str, stmt: ast.stmt, other: str) -> bool:
@@ -167,41 +208,30 @@ def _normed_within(owner: Owner, norm: ast.stmt | None, stmt: ast.stmt, name: st
     return partial(makings.edited, f"Keep `{name}` for the residual", tuple(edits)) if alone else None
 
 
-def _is_raw(read: Read, name: str, values: Values) -> bool:
-    """Return whether a name is still the function's argument, and nothing was computed from it yet."""
-    return name in read.parameters and name not in values and all(name not in names_in(v.node) for v in values.values())
-
-
-def _is(args: list[ast.expr], name: str) -> bool:
-    return len(args) == 1 and isinstance(args[0], ast.Name) and args[0].id == name
-
-
 def _added(stmt: ast.stmt) -> tuple[str, ast.expr] | None:
     """Return the name that a statement adds a call to, and the call; None for any other statement."""
+    return next((pair for pair in _sums(stmt) if isinstance(pair[1], ast.Call)), None)
+
+
+def _sums(stmt: ast.stmt) -> list[tuple[str, ast.expr]]:
+    """Return each name that a statement adds something to, with what it adds."""
     if isinstance(stmt, ast.AugAssign) and isinstance(stmt.op, ast.Add) and isinstance(stmt.target, ast.Name):
-        return stmt.target.id, stmt.value
+        return [(stmt.target.id, stmt.value)]
     value = stmt.value if isinstance(stmt, ast.Assign | ast.Return) else None
-    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and isinstance(value.left, ast.Name):
-        return value.left.id, value.right
-    return None
-
-
-def _adds_to(stmt: ast.stmt, name: str) -> bool:
-    """Return whether a statement is `x = x + f(x)`, with a function of the module itself."""
-    added = _added(stmt)
-    if added is None or added[0] != name or not isinstance(added[1], ast.Call):
-        return False
-    kept = isinstance(stmt, ast.AugAssign) or _assigned(stmt) == name
-    return kept and dotted(added[1].func).startswith("self.") and name in names_in(added[1])
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return []
+    sides = ((value.left, value.right), (value.right, value.left))
+    return [(one.id, other) for one, other in sides if isinstance(one, ast.Name)]
 
 
 def _keeps(module: Module, stmt: ast.stmt, values: Values) -> tuple[str, str]:
     """Return the input and the norm of a statement like `x + f(norm(x))`; two empty ones for any other statement."""
-    added = _added(stmt)
-    for node, there in made_of(added[1], values) if added is not None else ():
-        norm = module.norm(node) if isinstance(node, ast.Call) and added and _is(node.args[:1], added[0]) else ""
-        if norm and added and there.get(added[0]) is values.get(added[0]):
-            return added[0], norm
+    for name, added in _sums(stmt):
+        for node, there in made_of(added, values):
+            norm = module.norm(node) if isinstance(node, ast.Call) and len(node.args) == 1 else ""
+            given = node.args[0] if norm and isinstance(node, ast.Call) else None
+            if isinstance(given, ast.Name) and settled(given.id, there) == settled(name, values):
+                return name, norm
     return "", ""
 
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 _NAMED: Final = re.compile(r"Norm(?!alized)\w{0,40}\(")
 _SPLIT: Final = re.compile(r"chunk\(")
 _TWICE: Final = re.compile(r"(orm\w{0,40})\((?:self\.\w{0,40}\1\(|\w+\)\n[ \t]+(\w+) = self\.\w{0,40}\1\(\2\))")
-_RESIDUAL: Final = re.compile(r"orm\w{0,40}\((\w+)\)(?:[ \t]*(?:#[^\n]*)?\n){1,4}[ \t]+\1 (?:= \1 \+|\+=)")
+_NORMED: Final = re.compile(r"orm\w{0,40}\((\w{1,40})\)[ \t]*(?:#[^\n]*)?\n")
+_SUM: Final = re.compile(r"\n[ \t]+\w{1,40} (?:\+=|= (?:\w{1,40} ?\+|[^\n+]{1,80}\+ ?\w{1,40}\n))")
 _MODULATED: Final = re.compile(r"orm\w{0,40}\(\w+\) \* \(1(?:\.0?)? \+")
 _APPLIED: Final = re.compile(r"orm\w{0,40}\((\w+)\)")
 _VIEWED: Final = re.compile(r"(\w+) = [^\n]{0,200}\.(?:view|reshape)\([^\n]{0,200}?(\w+)\){1,2}(?=[.\n])")
@@ -90,7 +91,8 @@ def _wired(text: str) -> Iterator[int]:
         inside = text[match.end() : _closing(text, match.end())]
         if inside and "dim" not in inside and "axis" not in inside:
             yield match.start()
-    for pattern in (_TWICE, _RESIDUAL, _HANDED, *([_MODULATED] if " * (1" in text else ())):
+    yield from _summed(text)
+    for pattern in (_TWICE, _HANDED, *([_MODULATED] if " * (1" in text else ())):
         yield from (match.start() for match in pattern.finditer(text))
     yield from _viewed(text)
     yield from _fed(text)
@@ -106,6 +108,14 @@ def _fed(text: str) -> Iterator[int]:
     for match in _FED.finditer(text) if names else ():
         near = text[max(match.start() - _NEAR, 0) : match.start()]
         if match[1] in names or not names.isdisjoint(re.findall(rf"\b{match[2]} = self\.(\w+)\(", near)):
+            yield match.start()
+
+
+def _summed(text: str) -> Iterator[int]:
+    """Yield the offsets at which something is added to a norm's output soon, and the input isn't held by a name."""
+    for match in _NORMED.finditer(text):
+        before = text[max(match.start() - _NEAR, 0) : match.start()].rpartition("def ")[2]
+        if f"= {match[1]}\n" not in before and _SUM.search(text, match.end() - 1, match.end() + _NEAR):
             yield match.start()
 
 

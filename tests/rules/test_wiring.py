@@ -105,6 +105,11 @@ SILENT = {
     "the name has another value by then": "h = self.norm1(x)\nh = self.norm1(x)\nreturn h",
     "all residuals are of the norms": f"{HALF}\nx = self.norm2(x)\nx = x + self.mlp(x)\nreturn x",
     "a norm stands in front of the block": f"{HALF}\nreturn x",
+    "what came in is added afterwards": (
+        "h = self.norm1(x)\nh = h + self.attention(h)\nh = h + self.mlp(self.norm2(h))\nreturn x + h"
+    ),
+    "what came in was held by a name": f"r = x\n{HALF}\nx = x + self.mlp(self.norm2(x))\nreturn r + x",
+    "it may be something else": f"if c is not None:\n    x = c\n{HALF}\n{SECOND}",
     "what came in has another name": f"h = self.norm1(x)\nx = x + self.attention(h)\n{SECOND}",
     "a head's norm is given a head": "q = x.view(-1, 4, self.head_dim)\nreturn self.k_norm(q)",
     "the norm of all comes before the view": "return self.q_norm(x).view(-1, 4, self.head_size)",
@@ -145,6 +150,18 @@ FOUND = {
     "one of two residuals is of the norm": (f"{HALF}\n{SECOND}", "NRM705"),
     "comments stand between both": (
         f"{HALF}\n{SECOND}".replace("norm1(x)", "norm1(x)  # before\n# and then"),
+        "NRM705",
+    ),
+    "it is added to": (f"{HALF}\n{SECOND}".replace("x + self.attention(x)", "self.attention(x) + x"), "NRM705"),
+    "what is added has a name": (f"x = self.norm1(x)\na = self.attention(x)\nx = x + a\n{SECOND}", "NRM705"),
+    "the norm's output has another name": (
+        "h = self.norm1(x)\nh = h + self.attention(h)\nreturn h + self.mlp(self.norm2(h))",
+        "NRM705",
+    ),
+    "the output is held by a name": (f"x = self.norm1(x)\nr = x\nx = r + self.attention(x)\n{SECOND}", "NRM705"),
+    "a part of what comes out is added": (f"{HALF}[0]\n{SECOND}", "NRM705"),
+    "the second half": (
+        "x = x + self.attention(self.norm1(x))\nx = self.norm2(x)\nx = x + self.mlp(x)\nreturn x",
         "NRM705",
     ),
     "it is added in place": (f"{HALF}\n{SECOND}".replace("x = x +", "x +="), "NRM705"),

@@ -84,10 +84,22 @@ class Module:
     @cached_property
     def divided(self) -> dict[str, ast.expr]:
         """Return the attributes that are set once, to a floor division, with the expression that is divided."""
-        several = [pair for function in constructors(self.owner.functions) for pair in stored(function)]
+        inits = constructors(self.owner.functions)
+        several = [(name, self._named(value, init)) for init in inits for name, value in stored(init)]
         divided = {n: v.left for n, v in several if isinstance(v, ast.BinOp) and isinstance(v.op, ast.FloorDiv)}
         names = [name for name, _ in several]
         return {name: whole for name, whole in divided.items() if names.count(name) == 1}
+
+    def _named(self, value: ast.expr, init: Function) -> ast.expr:
+        """Return what a name is assigned in a constructor, if that happens once; any other expression itself."""
+        given = [s.value for s in statements(init) if isinstance(s, ast.Assign) and _is_named(s.targets, value)]
+        return given[0] if len(given) == 1 and self.is_kept(given[0]) else value
+
+    def plain(self, node: ast.expr) -> str:
+        """Return the text of an expression; of an attribute that is set once, to a name, that name."""
+        text = ast.unparse(node)
+        several = [v for init in constructors(self.owner.functions) for n, v in stored(init) if f"self.{n}" == text]
+        return several[0].id if len(several) == 1 and isinstance(several[0], ast.Name) else text
 
     def is_kept(self, node: ast.expr) -> bool:
         """Return whether no constructor gives the names in an expression another value."""
@@ -218,6 +230,12 @@ def made_of(node: ast.expr, values: Values) -> Iterator[Value]:
             if named is not None and named.node not in seen:
                 seen.add(named.node)
                 waiting.append(named)
+
+
+def _is_named(targets: list[ast.expr], value: ast.expr) -> bool:
+    """Return whether the one target of an assignment is the name that a value is."""
+    target = targets[0] if len(targets) == 1 else None
+    return isinstance(target, ast.Name) and isinstance(value, ast.Name) and target.id == value.id
 
 
 def _is_norm(call: ast.Call, makes: Makes) -> bool:

@@ -274,7 +274,8 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
             whole = module.divided.get(size)
             made = module.owned[call.name]
             first = next(iter(made.args), None) if _CHANNELS.match(called_last(made)) is None else None
-            if whole is not None and first is not None and ast.dump(whole) == ast.dump(first) and module.is_kept(first):
+            same = whole is not None and first is not None and module.plain(whole) == module.plain(first)
+            if same and whole is not None and first is not None and module.is_kept(first):
                 message = f"`{call.name}` is made for `{ast.unparse(whole)}` features, and given those of one head"
                 clear = whole.lineno < first.lineno and module.written(call.name) == _MADE_AND_CALLED
                 repair = _replaced(module, first, f"self.{size}" if clear else "")
@@ -282,9 +283,20 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
 
 
 def _last_size(node: ast.expr) -> str:
-    """Return the attribute that is the last length of a view; empty if the node is no view."""
-    viewed = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS
-    args = node.args if viewed and isinstance(node, ast.Call) else []
+    """Return the attribute that is the last length of a view, whose other axes may be moved; empty for no view."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _moves_others(node):
+        node = node.func.value
+    called = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    args = node.args if isinstance(node, ast.Call) and called in (*_VIEWS, "unflatten") else []
+    if called == "unflatten":
+        args = args[1:] if args and ast.unparse(args[0]) == "-1" else []
     if len(args) == 1 and isinstance(args[0], ast.Tuple):
         args = args[0].elts
     return dotted(args[-1]).removeprefix("self.") if args and dotted(args[-1]).startswith("self.") else ""
+
+
+def _moves_others(node: ast.Call) -> bool:
+    """Return whether a method leaves the last axis where it is: `x.transpose(1, 2)` of heads, say."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    places = [one.value for one in node.args if isinstance(one, ast.Constant)]
+    return name == "contiguous" or (name == "transpose" and sorted(map(str, places)) == ["1", "2"])

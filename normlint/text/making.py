@@ -17,7 +17,10 @@ _NORMED: Final = re.compile(r"orm\w{0,40}\((\w{1,40})\)[ \t]*(?:#[^\n]*)?\n")
 _SUM: Final = re.compile(r"\n[ \t]+\w{1,40} (?:\+=|= (?:\w{1,40} ?\+|[^\n+]{1,80}\+ ?\w{1,40}\n))")
 _MODULATED: Final = re.compile(r"orm\w{0,40}\(\w+\) \* \(1(?:\.0?)? \+")
 _APPLIED: Final = re.compile(r"orm\w{0,40}\((\w+)\)")
-_VIEWED: Final = re.compile(r"(\w+) = [^\n]{0,200}\.(?:view|reshape)\([^\n]{0,200}?(\w+)\){1,2}(?=[.\n])")
+_VIEWED: Final = re.compile(r"(\w+) = [^\n]{0,200}\.(?:view|reshape|unflatten)\([^\n]{0,200}?(\w+)\){1,2}(?=[.\n])")
+_VIEW_IN: Final = re.compile(r"orm\w{0,40}\([^\n]{1,90}\.(?:view|reshape|unflatten)\([^\n]{0,99}?(\w+)\){2,3}(?=[.\n])")
+    r"orm\w{0,40}\([^\n]{1,90}\.(?:view|reshape|unflatten)\([^\n]{0,200}?(\w+)\){2,3}(?=[.\n])"
+)
 _SIZED: Final = re.compile(r"Norm\w{0,40}\((?:\w+\.)*(\w+)[,)]")
 _SPARED: Final = re.compile(r"weight_decay[\"']:[ ]?0")
 _LINEAR: Final = re.compile(r"Linear\(([^,()\n]+), ([^,()\n]+)")
@@ -128,6 +131,10 @@ def _viewed(text: str) -> Iterator[int]:
             sizes = set(_SIZED.findall(text)) if sizes is None else sizes
             if any(name == match[1] and last not in sizes for name, last in views):
                 yield match.start()
+    for match in _VIEW_IN.finditer(text):
+        sizes = set(_SIZED.findall(text)) if sizes is None else sizes
+        if match[1] not in sizes:
+            yield match.start()
 
 
 def makings(text: str) -> Iterator[Making]:

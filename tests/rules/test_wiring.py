@@ -26,6 +26,8 @@ class Block(nn.Module):
         self.dim = dim
         self.head_dim = self.dim // 4
         self.head_size = self.dim // 4
+        head_len = dim // 4
+        self.head_len = head_len
         self.width = self.dim // 2
         self.width = dim
         self.q_norm = nn.LayerNorm(self.dim)
@@ -111,6 +113,7 @@ SILENT = {
     "what came in was held by a name": f"r = x\n{HALF}\nx = x + self.mlp(self.norm2(x))\nreturn r + x",
     "it may be something else": f"if c is not None:\n    x = c\n{HALF}\n{SECOND}",
     "what came in has another name": f"h = self.norm1(x)\nx = x + self.attention(h)\n{SECOND}",
+    "the features are moved": f"q = x.view(-1, 8, {VIEWED}.transpose(1, 3)\nreturn self.q_norm(q)",
     "a head's norm is given a head": "q = x.view(-1, 4, self.head_dim)\nreturn self.k_norm(q)",
     "the norm of all comes before the view": "return self.q_norm(x).view(-1, 4, self.head_size)",
     "the size of the view has another value, too": "q = x.view(-1, 4, self.width)\nreturn self.q_norm(q)",
@@ -166,6 +169,10 @@ FOUND = {
     ),
     "it is added in place": (f"{HALF}\n{SECOND}".replace("x = x +", "x +="), "NRM705"),
     "the norm of all is given a head": (f"q = x.view(-1, {VIEWED}\nreturn self.q_norm(q)", "NRM706"),
+    "it is given one at once": (f"return self.q_norm(x.view(-1, {VIEWED})", "NRM706"),
+    "its heads are moved": (f"q = x.view(-1, 8, {VIEWED}.transpose(1, 2)\nq = self.q_norm(q)\nreturn q", "NRM706"),
+    "it is split into heads": (f"q = x.unflatten(-1, ({VIEWED})\nreturn self.q_norm(q)", "NRM706"),
+    "its size is a name": ("q = x.view(-1, 4, self.head_len)\nreturn self.q_norm(q)", "NRM706"),
     "it is given one by a tuple": (f"q = x.reshape((-1, {VIEWED})\nq = self.q_norm(q)\nreturn q", "NRM706"),
     "the norm has the name of what is added": (
         f"x = self.input_norm(x)\nx = x + self.attention(x)\n{SECOND}",

@@ -80,13 +80,9 @@ class Reduction:
 
 def with_arguments(call: cst.Call, new: tuple[cst.Arg, ...], at: int) -> cst.Call:
     """Insert arguments into the call at index `at`, spaced and broken into lines like the others."""
-    spaced = [a.equal for a in call.args if a.keyword and isinstance(a.equal, cst.AssignEqual) and _on_a_line(a.equal)]
+    spaced = [a.equal for a in call.args if a.keyword and "\n" not in cst.Module([]).code_for_node(a)]
     new = tuple(a.with_changes(equal=spaced[-1]) if a.keyword and spaced else a for a in new)
     return call.with_changes(args=_inserted(call.args, new, at, call.whitespace_before_args))
-
-
-def _on_a_line(equal: cst.AssignEqual) -> bool:
-    return all(isinstance(one, cst.SimpleWhitespace) for one in (equal.whitespace_before, equal.whitespace_after))
 
 
 def _inserted(items: Sequence[Any], new: Sequence[Any], at: int, before: Any) -> list[Any]:

@@ -99,9 +99,8 @@ def put_right(norm: Norm, e: Eps, code: str, tree: Tree) -> Fix | None:
     numbers = origin(tree, tree.document.at(e.at))
     if len(numbers) != 1 or e.default is None or number(numbers[0]) != e.default:
         return None
-    value = usual(norm)
-    safe = SAFE if e.default <= 0 else UNSAFE
-    return Trial(tree, norm, code).first([(f"Use `{value}`", _instead(numbers[0], value))], safe)
+    way = (f"Use `{usual(norm)}`", _instead(numbers[0], usual(norm)))
+    return Trial(tree, norm, code).first([way], SAFE if e.default <= 0 else UNSAFE)
 
 
 # --- NRM304 ----------------------------------------------------------------------------------------------------------

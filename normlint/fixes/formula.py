@@ -45,9 +45,8 @@ def centre(norm: Norm, c: Computation, tree: Tree) -> Fix | None:
         return None
     named = rms or c.shift is not None or c.centred[1] or "layer" in norm.owner.name.lower()
     ways = (_uncentred if rms else _centrings)(c, tree.document)
-    return Trial(tree, norm, "NRM404", partly=not rms).first(
-        ways, Applicability.SAFE if named else Applicability.UNSAFE
-    )
+    safety = Applicability.SAFE if named else Applicability.UNSAFE
+    return Trial(tree, norm, "NRM404", partly=not rms).first(ways, safety)
 
 
 def _centrings(c: Computation, document: Document) -> Iterator[Change]:

@@ -73,8 +73,7 @@ def takes_axis(norm: Norm, call: Reduction) -> bool:
     cls = document.around(call.node, cst.ClassDef)
     made = [f for f in document.below(cls, cst.FunctionDef) if f.name.value == "__init__"][:1] if cls else []
     params = [p for f in (function, *made) if f is not None for p in document.below(f.params, cst.Param)]
-    axes = [number(p.default) for p in params]
-    return any(axis and abs(axis) < 5 and axis.denominator == 1 for axis in axes)
+    return any(a and abs(a) < 5 and a.denominator == 1 for a in (number(p.default) for p in params))
 
 
 def features_last(norm: Norm) -> bool:

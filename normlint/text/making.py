@@ -19,8 +19,6 @@ _MODULATED: Final = re.compile(r"orm\w{0,40}\(\w+\) \* \(1(?:\.0?)? \+")
 _APPLIED: Final = re.compile(r"orm\w{0,40}\((\w+)\)")
 _VIEWED: Final = re.compile(r"(\w+) = [^\n]{0,200}\.(?:view|reshape|unflatten)\([^\n]{0,200}?(\w+)\){1,2}(?=[.\n])")
 _VIEW_IN: Final = re.compile(r"orm\w{0,40}\([^\n]{1,90}\.(?:view|reshape|unflatten)\([^\n]{0,99}?(\w+)\){2,3}(?=[.\n])")
-    r"orm\w{0,40}\([^\n]{1,90}\.(?:view|reshape|unflatten)\([^\n]{0,200}?(\w+)\){2,3}(?=[.\n])"
-)
 _SIZED: Final = re.compile(r"Norm\w{0,40}\((?:\w+\.)*(\w+)[,)]")
 _SPARED: Final = re.compile(r"weight_decay[\"']:[ ]?0")
 _LINEAR: Final = re.compile(r"Linear\(([^,()\n]+), ([^,()\n]+)")

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from normlint.norm.refilled import fills_norms
+from normlint.text.elsewhere import Elsewhere, File
 from normlint.text.finding import Edit, Finding
 from normlint.text.pieces import COMMENT, pieces
 from normlint.text.raw import BadSourceError, read_bytes
@@ -61,7 +62,8 @@ def cleared_by(path: str, text: str, finding: Finding) -> str:
     """
     owner, _, name = finding.norm.rpartition(".")
     owner = owner.rpartition(".")[2] or name
-    for at, other in _importing(path, name if finding.code in _OF_HELPERS else owner):
+    said = name if finding.code in _OF_HELPERS else owner
+    for at, other in ((at, other) for at, other in _importing(path, said) if _is_from(path, said, at, other)):
         called = re.findall(rf"\b(?:{'|'.join(_names(other, name))})\(([^,()]*(?:\([^()]*\))?[^,()]*)", other)
         if finding.code in _OF_HELPERS:
             cleared = bool(called) and all(map(_FP32.search, called))
@@ -74,6 +76,17 @@ def cleared_by(path: str, text: str, finding: Finding) -> str:
         if cleared:
             return os.path.basename(at)
     return ""
+
+
+def _is_from(path: str, name: str, at: str, text: str) -> bool:
+    """Return whether a name in another file's text, or the module of this name, is that of the file at `path`."""
+    path, file, elsewhere = os.path.realpath(path), File(text, at), Elsewhere()
+    stem = os.path.splitext(os.path.basename(path))[0]
+    places = [place for one in _names(text, name) if (place := elsewhere.place(one, file)) is not None]
+    there = places[0].file if places else elsewhere.module(stem, file)
+    if there is not None:
+        return os.path.realpath(there.path) == path
+    return re.search(rf"^[ \t]*(?:from|import)[ \t]+(?:\w+\.)*{stem}\b", text, re.MULTILINE) is not None
 
 
 def may_be_cleared(finding: Finding) -> bool:
@@ -255,8 +268,10 @@ def _package(folder: str, when: int) -> list[tuple[str, bytes]]:  # noqa: ARG001
     """Return the Python files below a folder with their contents, up to a limit."""
     found: list[tuple[str, bytes]] = []
     left = _MOST_BYTES
+    package = os.path.isfile(os.path.join(folder, "__init__.py"))
     for at, folders, files in os.walk(folder):
-        folders[:] = [one for one in folders if not one.startswith(".")]
+        below = package or at == folder  # of a folder of scripts, which may be anybody's home, the nearest ones only
+        folders[:] = [one for one in folders if below and not one.startswith(".")]
         for file in files:
             if file.endswith(".py") and left > 0:
                 try:

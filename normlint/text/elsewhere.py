@@ -150,7 +150,7 @@ class Elsewhere:
     def _found(self, name: str, file: File, far: int) -> Place | None:
         first, _, below = name.partition(".")
         if below:
-            there = self._as_module(first, file)
+            there = self.module(first, file)
             for path, rest in file.modules(name) if there is None else ():
                 there, below = self._module(path, file.path), rest
             return self.place(below, there, far + 1) if there is not None and far < _FARTHEST else None
@@ -172,7 +172,7 @@ class Elsewhere:
                 break
         return found.pop() if len(found) == 1 else None
 
-    def _as_module(self, name: str, file: File) -> File | None:
+    def module(self, name: str, file: File) -> File | None:
         """Return the file that a name is, where it is imported as a module: `from . import config`."""
         paths = (
             f"{one.module.rstrip('.')}.{one.name}" if one.module.strip(".") else f"{one.module}{one.name}"

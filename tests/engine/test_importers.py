@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from normlint.engine import importers
 from normlint.engine.cache import Cache
 from normlint.engine.fix import Fixed, FixRequest, fix_file
+from normlint.engine.linter import check_path
 from normlint.engine.run import check_cached
 from normlint.engine.selection import Demand
 
@@ -165,6 +167,28 @@ def test_nothing_is_found_where_another_file_has(
         fixed(tmp_path, norm, text)
         (report,) = check_cached([(os.path.join("package", "norms.py"), Demand())], cache, 1, norms=False)
         assert (code in {one.code for one in report.findings}) is found
+
+
+def test_a_norm_of_the_same_name_elsewhere_makes_nothing_unfounded(tmp_path: Path) -> None:
+    other = tmp_path / "package" / "other"
+    other.mkdir(parents=True)
+    (other / "norms.py").write_text(NORM)
+    (other / "user.py").write_text(f"{HEAD}from .norms import RMSNorm\n\n\n{CLEARED['an eps that a subclass uses'][2]}")
+    done = fixed(tmp_path, NORM.replace("+ self.eps", "+ 1e-6"), "")
+    assert [one.code for one in done.report.findings] == []
+    assert done.changed
+
+
+def test_of_a_folder_of_scripts_only_the_nearest_files_are_read(tmp_path: Path) -> None:
+    far = tmp_path / "a" / "b"
+    far.mkdir(parents=True)
+    (tmp_path / "norms.py").write_text(UNUSED)
+    user = f"{HEAD}from norms import RMSNorm\n\n\n{CLEARED['a gain that is applied by the caller'][2]}"
+    for at, found in [(far, ["NRM505"]), (tmp_path / "a", []), (tmp_path, [])]:
+        (at / "user.py").write_text(user)
+        importers._package.cache_clear()
+        assert [one.code for one in check_path(str(tmp_path / "norms.py"), Demand()).findings] == found
+        (at / "user.py").unlink()
 
 
 def test_a_plain_gain_that_another_module_sets_is_no_parameter(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ _OTHER = re.compile(
 _RMS = "(?<![A-Z])RMS|(?<![a-z])rms|Rms|[Rr][Mm][Ss](?=_?[Nn]orm)"  # and no transforms; RMSE and RMSD are no norms
 _INTENTS = (
     ("norm", re.compile(r"bias_?free|simple_?norm", re.IGNORECASE)),  # a variance without a centre is meant
-    ("pixel", re.compile(r"pixel_?norm", re.IGNORECASE)),
+    ("pixel", re.compile(r"pixel_?(?:wise_?)?norm", re.IGNORECASE)),
     ("rms", re.compile(rf"(?:{_RMS})(?!_?(?i:prop)|[EDed](?![a-z]))|[Rr]oot_[Mm]ean_[Ss]quare")),
     ("l2", re.compile(r"L2|(?<![a-z])l2|(?i:scale_?norm|unit_?norm|cosine)")),  # and no Channel2
     ("layer", re.compile(r"layer_?norm|LN\b|\bln_|_ln\b", re.IGNORECASE)),

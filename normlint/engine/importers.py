@@ -10,8 +10,9 @@ import ast
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache, partial
+from itertools import islice
 from typing import Final
 
 from normlint.norm.refilled import fills_norms
@@ -30,6 +31,12 @@ _IMPORT: Final = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]
 _ATTRIBUTE: Final = re.compile(r"\bself\.(\w+) = ")
 _DEF: Final = re.compile(r"^([ \t]*)def \w+.*\n(?:(?:\1[ \t].*|[ \t]*#.*)?\n)*", re.MULTILINE)
 _ASKED: Final = "(?:data|dtype|device|shape|numel|size)"  # of a gain, without a use of its values
+_CONFIG: Final = re.compile(r"(?i)conf|cfg|args|opt|hparams|settings")  # what holds a setting, and no norm
+_MATRICES: Final = re.compile(r"\.(?:dim\(\)|ndim) *>=? *[12]\b")  # which leave out gains
+_TEST: Final = re.compile(r"/tests?/|/test_\w+\.py$|_test\.py$")
+_HALF: Final = re.compile(r"\.half\b|float16")
+_DOCSTRING: Final = re.compile(r'(?s)""".*?"""')
+_MOST_FILES: Final = 100  # that are looked at for one finding
 _OF_HELPERS: Final = ("NRM201", "NRM202")
 _OF_FILLING: Final = ("NRM406", "NRM504")
 
@@ -57,30 +64,47 @@ def broken_by(path: str, text: str, code: str, owner: str, edits: Sequence[Edit]
 def cleared_by(path: str, text: str, finding: Finding) -> str:
     """Return the name of a file of the package that makes a finding unfounded; "" if none does.
 
-    It applies the gain that a class makes, reads the eps that it stores, fills its parameters, or hands to a helper
-    nothing but fp32.
+    It applies the gain that a class makes, reads the eps that it stores, fills its parameters, or, with all others,
+    hands to a helper nothing but fp32.
     """
     owner, _, name = finding.norm.rpartition(".")
     owner = owner.rpartition(".")[2] or name
-    said = name if finding.code in _OF_HELPERS else owner
-    for at, other in ((at, other) for at, other in _importing(path, said) if _is_from(path, said, at, other)):
-        called = re.findall(rf"\b(?:{'|'.join(_names(other, name))})\(([^,()]*(?:\([^()]*\))?[^,()]*)", other)
-        if finding.code in _OF_HELPERS:
-            cleared = bool(called) and all(map(_FP32.search, called))
-        elif finding.code in _OF_FILLING:
-            cleared = any(_fills(found[0], _names(other, owner)) for found in _DEF.finditer(other))
-        else:
-            names = finding.rests_on or re.findall(r"\w+", text[slice(*finding.span)])[-1:]
-            reads = _applied if finding.code == "NRM505" else _reads
-            cleared = any(reads(COMMENT.sub("", other), owner, one) for one in names)
-        if cleared:
-            return os.path.basename(at)
-    return ""
+    if finding.code in _OF_HELPERS:
+        users = [(at, other) for at, other in _users(path, name) if not _TEST.search(at.replace(os.sep, "/"))]
+        given = [found for _, other in users for found in _given(other, name)]
+        fp32 = bool(given) and all(_FP32.search(one) and not _HALF.search(one) for one in given)
+        return os.path.basename(users[0][0]) if fp32 else ""
+    names = finding.rests_on or tuple(re.findall(r"\w+", text[slice(*finding.span)])[-1:])
+    clears = partial(_clears, code=finding.code, owner=owner, names=names)
+    return next((os.path.basename(at) for at, _ in _users(path, owner, clears)), "")
+
+
+def _users(path: str, name: str, chosen: Callable[[str], bool] = bool) -> Iterator[tuple[str, str]]:
+    """Yield the other files of the package that import a name of this file, of the first of them those chosen."""
+    several = ((at, other) for at, other in islice(_importing(path, name), _MOST_FILES) if chosen(other))
+    return ((at, other) for at, other in several if _is_from(path, name, at, other))
+
+
+def _given(text: str, name: str) -> list[str]:
+    """Return the first argument of each call of a function that a text imports."""
+    text = _DOCSTRING.sub("", COMMENT.sub("", text))
+    names = "|".join(_names(text, name))
+    return re.findall(rf"(?<!\bF\.)(?<!torch\.)(?<!functional\.)\b(?:{names})\(([^,()]*(?:\([^()]*\))?[^,()]*)", text)
+
+
+def _clears(text: str, *, code: str, owner: str, names: Sequence[str]) -> bool:
+    """Return whether a text fills, applies or reads, as a rule asks for, one of an owner's attributes."""
+    text = COMMENT.sub("", text)
+    if code in _OF_FILLING:
+        known = (_names(text, owner), holders(text, owner))
+        return any(_fills(found[0], *known) for found in _DEF.finditer(text))
+    reads = _applied if code == "NRM505" else partial(_reads, held=code == "NRM304")
+    return any(reads(text, owner, one) for one in names)
 
 
 def _is_from(path: str, name: str, at: str, text: str) -> bool:
     """Return whether a name in another file's text, or the module of this name, is that of the file at `path`."""
-    path, file, elsewhere = os.path.realpath(path), File(text, at), Elsewhere()
+    path, file, elsewhere = os.path.realpath(path), _file(text, at), _elsewhere(_now())
     stem = os.path.splitext(os.path.basename(path))[0]
     places = [place for one in _names(text, name) if (place := elsewhere.place(one, file)) is not None]
     there = places[0].file if places else elsewhere.module(stem, file)
@@ -95,21 +119,38 @@ def may_be_cleared(finding: Finding) -> bool:
     return helper or finding.code == "NRM304" or bool(finding.rests_on)
 
 
-def _reads(text: str, owner: str, name: str) -> bool:  # noqa: ARG001 - in place of _applied
-    return re.search(rf"\.{name}\b(?! *[:=](?!=))", text) is not None
+def _reads(text: str, owner: str, name: str, *, held: bool) -> bool:
+    """Return whether a subclass of the owner reads its own attribute, or a text that of an instance.
+
+    `held`: the text has to make the instance; else it may be any name, but for those of configurations.
+    """
+    own = re.compile(rf"\bself\.{name}\b(?! *[:=](?!=))")
+    if any(map(own.search, _subclasses(text, owner))):
+        return True
+    bases = re.findall(rf"(\w+)(?:\[\w+\])?\.{name}\b(?! *[:=](?!=))", text)
+    known = holders(text, owner) if held else ()
+    return any(base in known if held else base != "self" and not _CONFIG.search(base) for base in bases)
 
 
 def _applied(text: str, owner: str, gain: str) -> bool:
     """Return whether a text multiplies with the gain of an owner's instance, or a subclass has a use for its own."""
-    own = re.compile(rf"(?<!_\()\bself\.{gain}\b(?!\.{_ASKED})")
-    subclasses = (body for body in _classes(text) if re.match(rf"class \w+\([^)]*\b{owner}\b", body))
-    return _applies(text, "|".join(holders(text, owner)), owner, gain) or any(map(own.search, subclasses))
+    own = re.compile(rf"(?<!_\()\bself\.{gain}\b(?!\.{_ASKED}| *[:=](?!=)| is\b)")
+    return _applies(text, "|".join(holders(text, owner)), owner, gain) or any(map(own.search, _subclasses(text, owner)))
 
 
-def _fills(function: str, names: Sequence[str]) -> bool:
+def _subclasses(text: str, owner: str) -> list[str]:
+    bases = "|".join(_names(text, owner))
+    return [body for body in _classes(text) if re.match(rf"class \w+\([^)]*\b(?:{bases})\b", body)]
+
+
+def _fills(function: str, names: Sequence[str], held: Sequence[str]) -> bool:
     """Return whether a function, as text, may fill the weights of a class with one of these names."""
     told = re.search(rf"\b(?:{'|'.join(names)})\b|['\"][^'\"\n]*(?i:norm)|\bhasattr\(", function)
-    return fills_norms(function) and ("isinstance(" not in function or told is not None)
+    taken = re.findall(r"\w+", function[function.find("(") : function.find(")")])
+    these = "|".join({*taken, *held, *re.findall(r"\bfor (\w+)", function)} - {"self"})
+    filled = re.search(rf"parameters\(|modules\(|\b(?:{these})\.(?:weight|scale|gain|gamma|g)\b", function) is not None
+    matrices = _MATRICES.search(function) is not None
+    return filled and fills_norms(function) and (told is not None or not ("isinstance(" in function or matrices))
 
 
 def _names(text: str, name: str) -> list[str]:
@@ -231,26 +272,40 @@ def _importing(path: str, name: str, *, itself: bool = False) -> Iterator[tuple[
     stem = os.path.basename(folder) if file == "__init__.py" else os.path.splitext(file)[0]
     word, here = re.compile(rf"\b{name}\b".encode()), os.path.join(folder, file)
     top = _top(folder)
-    for at, data in _package(top, int(time.monotonic() / _FRESH)):
-        if name.encode() in data and at != here and word.search(data):
-            text = data.decode("utf-8", "replace")
-            found = _imports(text, name, stem, os.path.basename(top))
-            called = re.search(rf"(?<!\bself)\.{name}\(", text) is not None
-            if found and (not itself or found == name or called):
-                yield at, text
+    for one in _package(top, _now()):
+        if name.encode() in one.data and one.path != here and word.search(one.data):
+            found = _imports(one, name, stem, os.path.basename(top))
+            if found and (not itself or found == name or re.search(rf"(?<!\bself)\.{name}\(", one.text)):
+                yield one.path, one.text
 
 
-def _imports(text: str, name: str, stem: str, package: str) -> str:
-    """Return what a text imports of a file of the package: the name, or the file's stem; "" for neither."""
+class _Other:
+    """Another file of the package; it is decoded, and its imports are found, once they are asked for."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path, self.data = path, data
+
+    @cached_property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+    @cached_property
+    def imports(self) -> list[tuple[str, frozenset[str]]]:
+        """Return each module that names are imported from, with the words of the import."""
+        found = _IMPORT.findall(self.text)
+        return [(module, frozenset(re.findall(r"\w+", COMMENT.sub("", names)))) for module, names in found]
+
+
+def _imports(other: _Other, name: str, stem: str, package: str) -> str:
+    """Return what a file imports of another one of the package: the name, or the file's stem; "" for neither."""
     found = ""
-    for module, names in _IMPORT.findall(text):
+    for module, words in other.imports:
         near = module.startswith(".") or module.split(".")[0] == package or module.split(".")[-1] == stem
-        words = re.findall(r"\w+", COMMENT.sub("", names))
         if near and name in words:
             return name
         if near and (stem in words or module.split(".")[-1] == stem):
             found = stem
-    return found or (stem if re.search(rf"^[ \t]*import [^\n]*\b{stem}\b", text, re.MULTILINE) else "")
+    return found or (stem if re.search(rf"^[ \t]*import [^\n]*\b{stem}\b", other.text, re.MULTILINE) else "")
 
 
 def _top(folder: str) -> str:
@@ -263,10 +318,24 @@ def _top(folder: str) -> str:
     return folder
 
 
+def _now() -> int:
+    return int(time.monotonic() / _FRESH)
+
+
 @lru_cache(maxsize=1)
-def _package(folder: str, when: int) -> list[tuple[str, bytes]]:  # noqa: ARG001 - reads again after a while
+def _elsewhere(when: int) -> Elsewhere:  # noqa: ARG001 - reads again after a while
+    return Elsewhere()
+
+
+@lru_cache(maxsize=4096)
+def _file(text: str, path: str) -> File:
+    return File(text, path)
+
+
+@lru_cache(maxsize=1)
+def _package(folder: str, when: int) -> list[_Other]:  # noqa: ARG001 - reads again after a while
     """Return the Python files below a folder with their contents, up to a limit."""
-    found: list[tuple[str, bytes]] = []
+    found: list[_Other] = []
     left = _MOST_BYTES
     package = os.path.isfile(os.path.join(folder, "__init__.py"))
     for at, folders, files in os.walk(folder):
@@ -279,5 +348,5 @@ def _package(folder: str, when: int) -> list[tuple[str, bytes]]:  # noqa: ARG001
                 except (OSError, BadSourceError):
                     continue
                 left -= len(data)
-                found.append((os.path.join(at, file), data))
+                found.append(_Other(os.path.join(at, file), data))
     return found

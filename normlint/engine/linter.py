@@ -252,10 +252,13 @@ class View:
         """Yield the recognised norms of the unit, as placed in the file."""
         own = {number for one in self.analysis.findings if self._is_about_mistake(one) for number in one.norms}
         blamed = own | self.analysis.blamed
+        cleared = {
+            n for one in self.analysis.findings if self.demand.prepare and self._is_cleared(one) for n in one.norms
+        }
         norms: tuple[Norm | LightNorm, ...] = self.analysis.norms
         for number, norm in enumerate(norms):
             place = self.source.place(*self.unit.origin(norm.span.start))
-            pending = self._pending(norm, number, explained=number in blamed)
+            pending = None if number in cleared else self._pending(norm, number, explained=number in blamed)
             at = self.before + number
             details = (norm.kind, norm.qualname, norm.spine, None, at, pending, self.number)
             yield ListedNorm(self.source.path, place, *details, sentence=norm.sentence)

@@ -46,9 +46,9 @@ def borrowed(text: str, path: str) -> Borrowed:
         parts = list(lender.lend(tuple(names)))
     except (SyntaxError, RecursionError):
         parts = []
-    own = text
-    for name in (name for name in names if "." in name and any(parts)):  # `ops.rms_norm` is as long as `ops_rms_norm`
-        own = re.sub(rf"(?<![\w.]){re.escape(name)}\b", _local(name), own) if _local(name) in lender.given else own
+    dotted = [re.escape(name) for name in names if "." in name and _local(name) in lender.given and any(parts)]
+    within = re.compile(rf"(?<![\w.])(?:{'|'.join(dotted)})\b")  # `ops.rms_norm` is as long as `ops_rms_norm`
+    own = within.sub(lambda match: _local(match[0]), text) if dotted else text
     whole = f"{own}\n{''.join(parts)}" if any(parts) else text
     return Borrowed(whole, tuple(sorted(lender.elsewhere.asked.items())))
 
@@ -82,7 +82,7 @@ class _Lender:
     def lend(self, names: Iterable[str]) -> Iterator[str]:
         """Yield the definitions of what the text imports by these names, with what they need."""
         own = self._scope(self._own).module.index
-        several = (name for name in names if name not in own and not ("." in name and _local(name) in self._used))
+        several = (name for name in names if name not in own and ("." not in name or self._is_of_module(name)))
         found = {name: self.elsewhere.place(name, self._own) for name in several}
         places = {name: place for name, place in found.items() if place is not None and _may_lend(name, place)}
         for name, place in places.items():
@@ -93,6 +93,14 @@ class _Lender:
             yield f"{local} = {known}\n" if known != local else ""
         for place in places.values():
             yield from self._define(place)
+
+    def _is_of_module(self, name: str) -> bool:
+        """Return whether a dotted name begins with a module that the text imports once, and with nothing else."""
+        first, text = name.partition(".")[0], self._own.text
+        bound = rf"\b(?:def|lambda)\b[^:\n]*[(, ]{first}\b|\b{first}[ \t]*=(?!=)|\b(?:for|as|import)[ \t]+{first}\b"
+        branch = rf"^[ \t]+(?:from|import)\b.*\b{first}\b"
+        once = len(re.findall(bound, text)) <= 1 and not re.search(branch, text, re.MULTILINE)
+        return once and _local(name) not in self._used
 
     def _scope(self, file: File) -> _Scope:
         if file not in self._scopes:
@@ -165,6 +173,8 @@ def _key(place: Place) -> _Key:
 
 def _may_lend(name: str, place: Place) -> bool:
     """Return whether a definition is worth taking: it has a norm's name, or computes a reduction."""
+    if "." in name and place.piece.kind == "def":  # another may hand all to a kernel
+        return any_reduction(place.file.text, place.piece.span)
     return (
         is_norm(name.rpartition(".")[2])
         or is_norm(place.piece.names[0])

@@ -60,7 +60,8 @@ class Module:
         if function is None or not isinstance(last, ast.Return) or last.value is None or not plain(call):
             return None
         short = all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in function.body[:-1])
-        names = [argument.arg for argument in arguments(function)][name.startswith("self.") :]
+        bound = name.startswith("self.") and all(dotted(one) != "staticmethod" for one in function.decorator_list)
+        names = [argument.arg for argument in arguments(function)][bound:]
         given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
         return _with(last.value, given, call) if short else None
 

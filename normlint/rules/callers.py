@@ -33,7 +33,9 @@ from normlint.text.pieces import COMMENT, with_line_feeds
 makings = Fixes("makings")
 _CLOSE: Final = 1e-3  # two eps with a relative difference below this are the same
 # An eps by this name may be a norm's; `eps_start`, `loss_eps` or `adam_eps` is another's.
-_OF_NORM: Final = re.compile(r"(?i)(?:\w*(?:norm|ln|rms|var|variance|std)s?_?)?_?eps(?:ilon)?(?:_\w*norm\w*)?")
+_OF_NORM: Final = re.compile(
+    r"(?!batch|instance|group)(?:\w*(?:norm|ln|rms|var|variance|std)s?_?)?_?eps(?:ilon)?(?:_\w*norm\w*)?", re.IGNORECASE
+)
 _READ_ALL: Final = ("locals", "vars", "save_hyperparameters")  # these read every parameter of the function
 
 
@@ -110,7 +112,8 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
     +        self.kv_norm = RMSNorm(config.rank, eps=config.norm_eps)
     ```
 
-    It is reported, too, where a function takes an eps that nothing reads.
+    It is reported, too, where a function takes an eps that nothing reads; where it gives that to another norm, it may
+    be meant for that one alone, and this is a review.
 
     Configurations, norms and their bases are looked up in the files that the package imports them from. A norm
     whose owner has another configuration, without an eps, is none of this.
@@ -129,7 +132,8 @@ def eps_left_to_default(makes: Makes) -> Iterator[Problem]:
             known = "" if math.isnan(one.value) else f" ({one.value:g})"
             beside = other.function is made.function
             by = "as it is beside" if beside else f"though `{other.qualname}` passes it to its norms"
-            yield _problem(made, eps, one.source, f"`{one.source}`{known} is not passed, {by}", other.span)
+            problem = _problem(made, eps, one.source, f"`{one.source}`{known} is not passed, {by}", other.span)
+            yield problem if one.attribute else replace(problem, severity=REVIEW)  # it may be meant for that one
 
 
 @calls_rule("NRM702", name="eps-unlike-config", fix=Applicability.UNSAFE, severity=REVIEW)
@@ -236,16 +240,45 @@ def _taken_beside(made: Made, several: Iterable[Sequence[Made]]) -> Iterator[tup
 
 
 def _are_alternatives(made: Made, other: Made) -> bool:
-    """Return whether a function makes one or the other norm: for the same name, or to be returned."""
+    """Return whether a function may make one norm without the other: in another branch, or for the same name."""
     if made.function is not other.function:
         return False
-    held = [s for s in ast.walk(made.function) if isinstance(s, ast.Assign | ast.Return)]
-    one, two = (next((s for s in held if each.call in ast.walk(s)), None) for each in (made, other))
-    return None not in (one, two) and one is not two and _target(one) == _target(two)
+    for node in ast.walk(made.function):
+        branches = [[{*ast.walk(one)} for one in branch] for branch in _branches(node)]
+        held = [(set().union(*branch), _leaves(node, number)) for number, branch in enumerate(branches)]
+        for one, two in ((made.call, other.call), (other.call, made.call)):
+            within = next(((nodes, left) for nodes, left in held if one in nodes), (set(), False))
+            if one in within[0] and two not in within[0] and (within[1] or any(two in nodes for nodes, _ in held)):
+                return True
+        if isinstance(node, ast.Lambda) and made.call in ast.walk(node):
+            return True
+    stored_in = [s for s in ast.walk(made.function) if isinstance(s, ast.Assign | ast.AnnAssign | ast.Return)]
+    first, second = (next((s for s in stored_in if each.call in ast.walk(s)), None) for each in (made, other))
+    return None not in (first, second) and first is not second and _target(first) == _target(second)
+
+
+def _branches(node: ast.AST) -> Iterable[Sequence[ast.AST]]:
+    """Return the branches of a condition, of which one is taken."""
+    match node:
+        case ast.If(body=body, orelse=orelse):
+            return body, orelse
+        case ast.IfExp(body=one, orelse=other):
+            return [one], [other]
+        case ast.Match(cases=cases):
+            return [case.body for case in cases]
+    return ()
+
+
+def _leaves(node: ast.AST, number: int) -> bool:
+    """Return whether the function ends with this branch of a condition."""
+    branch = [*_branches(node)][number]
+    return bool(branch) and isinstance(branch[-1], ast.Return | ast.Raise)
 
 
 def _target(stmt: ast.stmt | None) -> str:
     """Return what a statement assigns to, "return" where it gives something back."""
+    if isinstance(stmt, ast.AnnAssign):
+        return ast.unparse(stmt.target)
     return ast.unparse(stmt.targets[0]) if isinstance(stmt, ast.Assign) else "return"
 
 

@@ -82,7 +82,9 @@ def wrong_root(norm: Norm) -> Iterator[Problem]:
     for c in norm.computations:
         if c.divisor != NOWHERE:
             yield Problem(c.divisor, "divides by the input: a row twice as large comes out a quarter as large")
-        elif c.degree == 2 and abs(c.power) != HALF and not any(_chosen_instead(c, o) for o in norm.computations):
+        elif c.degree == 2 and abs(c.power) != HALF:
+            if norm.owner.intent not in ("rms", "layer") and any(_chosen_instead(c, o) for o in norm.computations):
+                continue
             grown = f"a row twice as large comes out {2.0 ** (1 + c.degree * c.power):.2g} times as large"
             wrong = "no square root is taken" if abs(c.power) >= 1 else "the root is taken twice"
             yield Problem(_last_power(c), f"{wrong}: {grown}", partial(roots.take_root, norm, c))

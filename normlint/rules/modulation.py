@@ -72,7 +72,7 @@ def _split_of_linear(read: Read, stmt: ast.stmt, values: Values) -> ast.Call | N
     if not {"input", "chunks"} <= given.keys() or number(given.get("dim", ast.Constant(0))) != 0 or not plain(call):
         return None
     parts, source = given["chunks"], traced(given["input"], values)
-    while isinstance(source, ast.Subscript):
+    while isinstance(source, ast.Subscript) and _adds_axes(source):
         source = traced(source.value, values)
     layer = read.module.owned.get(read.module.calls(source, "Linear"))
     if not _is_of_batch(read, given["input"], values):
@@ -108,12 +108,18 @@ def _is_of_batch(read: Read, source: ast.expr, values: Values) -> bool:
 def _of_one_argument(value: Value) -> Value | None:
     """Return what a name stands for, the one argument of a call or what is indexed, as it was there; else None."""
     node = value.node
-    if isinstance(node, ast.Subscript):
+    if isinstance(node, ast.Subscript) and _adds_axes(node):
         return Value(node.value, value.values)
     if isinstance(node, ast.Name):
         return value.values.get(node.id)
     alone = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
     return Value(node.args[0], value.values) if alone and isinstance(node, ast.Call) else None
+
+
+def _adds_axes(node: ast.Subscript) -> bool:
+    """Return whether an index does nothing but add axes, as `c[:, None]` does."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return all(isinstance(p, ast.Slice) or (isinstance(p, ast.Constant) and p.value in (None, ...)) for p in parts)
 
 
 def _modulates(read: Read, split: ast.stmt, source: ast.expr, values: Values) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -15,8 +15,9 @@ from normlint.text.finding import Applicability, Edit, Span
 
 makings = Fixes("makings")
 _ASKED = ("shape", "size", "dtype", "device", "ndim")  # of a tensor, without its elements
+_HEADS = ("test", "iter", "items", "subject")  # of statements that hold others
 _VIEWS = ("view", "reshape")
-_HALF = re.compile(r"(?i)at+n|attention|mlp|ffn?|feed_?forward|mixer|mamba|ssm|moe")  # what a block is made of
+_HALF = re.compile(r"(?i)(?:^|_)(?:\w*at+n|\w*attention|mlp|ffn?|feed_?forward|mixer|mamba|ssm|moe)")  # of a block
 _CHANNELS = re.compile("Batch|Instance|Group")  # norms of torch whose features are axis 1
 _MADE_AND_CALLED = 2  # how often the name of a norm is written that is called once
 
@@ -123,17 +124,21 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the norm's output.
     """
     for read in functions(makes):
+        kept: dict[ast.stmt, tuple[str, str]] | None = None
         for stmt, values, last in read.steps:
             for name, added in _sums(stmt):
                 half = _half_of_norm(read, name, added, values)
-                kept = [_keeps(read.module, one, there) for one, there, _ in read.steps] if half is not None else []
-                others = [norm for stream, norm in kept if half is not None and stream in (name, half.name)]
-                if half is None or _keeps(read.module, stmt, values)[1] or not _is_lost(read, half):
+                if half is None:
                     continue
-                if any(_are_halves(half.norm, stmt, other) for other in others):
+                if kept is None:
+                    found = ((one, _keeps(read.module, one, there)) for one, there, _ in read.steps)
+                    kept = {one: pair for one, pair in found if pair[1]}
+                others = [norm for stream, norm in kept.values() if stream in (name, half.name)]
+                near = any(_are_halves(half.norm, stmt, other, renamed=half.name != name) for other in others)
+                if near and stmt not in kept and _is_lost(read, half, kept):
                     message = f"the residual is what `self.{half.norm}` gave, not what came in"
-                    before = last if isinstance(last, ast.Assign) and last.value is half.call else None
-                    repair = _normed_within(read.module.owner, before, stmt, name)
+                    alone = isinstance(last, ast.Assign) and last.value is half.call and half.name == name
+                    repair = _normed_within(read.module.owner, last if alone else None, stmt, name)
                     yield Problem(read.module.owner.span(stmt), message, repair, owner=read.qualname)
 
 
@@ -161,14 +166,16 @@ def _half_of_norm(read: Read, name: str, added: ast.expr, values: Values) -> _Ha
     return _Half(norm, call, given.id, settled(given.id, before))
 
 
-def _is_lost(read: Read, half: _Half) -> bool:
+def _is_lost(read: Read, half: _Half, kept: Iterable[ast.stmt]) -> bool:
     """Return whether a norm's input is the function's argument or a residual, and nothing else reads its elements."""
-    sums = (getattr(one, "value", None) for one, there, _ in read.steps if _keeps(read.module, one, there)[1])
+    sums = (getattr(one, "value", None) for one in kept)
     if half.came not in read.parameters and all(half.came is not one for one in sums):
         return False
     for stmt, values, _ in read.steps:
         asked = {n.value for n in ast.walk(stmt) if isinstance(n, ast.Attribute) and n.attr in _ASKED}
-        for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
+        parts = [getattr(stmt, name) for name in _HEADS if hasattr(stmt, name)] if hasattr(stmt, "body") else [stmt]
+        several = (one for part in parts for one in (part if isinstance(part, list) else [part]))
+        for node in (node for one in several for node in ast.walk(one)):
             if node in asked or node is half.call.args[0] or not isinstance(node, ast.Name):
                 continue
             if isinstance(node.ctx, ast.Load) and settled(node.id, values) == half.came:
@@ -176,17 +183,19 @@ def _is_lost(read: Read, half: _Half) -> bool:
     return True
 
 
-def _are_halves(norm: str, stmt: ast.stmt, other: str) -> bool:
+def _are_halves(norm: str, stmt: ast.stmt, other: str, *, renamed: bool) -> bool:
     """Return whether names say that a norm and what is added are half of a block, whose other half has another norm.
 
-    What is added to normalised embeddings, as positions are, is no half.
+    What is added to normalised embeddings, as positions are, is no half. A norm whose output is `renamed` may be that
+    of the model's input.
     """
     added = set(re.findall(r"self\.(\w+)", ast.unparse(stmt)))
     if any(re.search(r"embed|pos", name, re.IGNORECASE) for name in (norm, *added)):
         return False
     own = {word[:3] for word in norm.lower().split("_") if len(word) > 1 and "norm" not in word}
-    named = any(word[:3] in own or _HALF.search(name) for name in added for word in name.lower().split("_"))
-    return named or _stem(norm) == _stem(other)
+    named = any(word[:3] in own for name in added for word in name.lower().split("_"))
+    half = not renamed and any(map(_HALF.search, added))
+    return named or half or _stem(norm) == _stem(other)
 
 
 def _stem(name: str) -> str:

@@ -147,6 +147,26 @@ CLEARED = {
             "    return h.pow(2).mean(-1, keepdim=kept)"),
         "from .norms import rms_norm as norm\n\n\ndef block(x, w):\n    return norm(x.float(), w).type_as(x)\n",
         "from .norms import rms_norm\n\n\ndef block(x, w):\n    return rms_norm(x, w).float()\n"),
+    "a helper that one caller of two hands halves": (
+        "NRM201", HELPER.replace("    h = x.float()\n", "    h = x\n").replace("(h)", "(h, True)").replace(
+            "def mean_square(h, True):\n    return h.pow(2).mean(-1)", "def mean_square(h, kept):\n"
+            "    return h.pow(2).mean(-1, keepdim=kept)"),
+        "from .norms import rms_norm\n\n\ndef block(x, w):\n    h = F.rms_norm(x, (8,))\n"
+        "    return rms_norm(h.float(), w).type_as(x) + rms_norm(x.float(), w).type_as(x)\n",
+        "from .norms import rms_norm\n\n\ndef block(x, w):\n"
+        "    return rms_norm(x.float(), w).type_as(x) + rms_norm(x.float().half(), w).type_as(x)\n"),
+    "a gain that the caller's own function fills": (
+        "NRM504", NORM.replace("ones(", "empty("),
+        BLOCK.format("return self.norm(x)") + "\n    def fill(self):\n        nn.init.ones_(self.norm.weight)\n",
+        BLOCK.format("return self.norm(x)") + "\n    def fill(self):\n        nn.init.ones_(self.out.weight)\n"),
+    "an eps that the caller reads": (
+        "NRM304", NORM.replace("+ self.eps", "+ 1e-6"),
+        BLOCK.format("return self.norm(x) + self.norm.eps"),
+        BLOCK.format("return self.norm(x) + self.eps + self.config.eps")),
+    "a bias that a subclass hands on": (
+        "NRM505", UNUSED,
+        SUBCLASS.format("def forward(self, x):\n        return scaled(x, self.weight)"),
+        SUBCLASS.format("def forward(self, x):\n        self.weight = None\n        return self.weight is None")),
     "an eps for exploration": (
         "NRM701", HEAD + "class Policy(nn.Module):\n    def __init__(self, dim, eps=1e-3):\n"
         "        super().__init__()\n"

@@ -316,6 +316,20 @@ def test_an_import_in_a_comment_is_none(tmp_path: Path) -> None:
     assert norm.sentence.startswith("RMSNorm over the last axis")
 
 
+@pytest.mark.parametrize(
+    ("head", "takes"),
+    [
+        ("from . import helper\n", "self, x, helper"),
+        ("from . import helper\n\nif torch.cuda.is_available():\n    helper = load()\n", "self, x"),
+        ("if FAST:\n    import kernels as helper\nelse:\n    from . import helper\n", "self, x"),
+    ],
+    ids=["a parameter has its name", "it is bound again", "it is imported under a condition"],
+)
+def test_a_module_is_not_read_where(head: str, takes: str, tmp_path: Path) -> None:
+    model = head + CALLER.replace("rms_norm", "helper.rms_norm").replace("self, x)", f"{takes})")
+    assert checked(tmp_path, {"p/model.py": model, "p/helper.py": HELPER}).norms == ()
+
+
 def test_only_what_the_norms_need_is_read(tmp_path: Path) -> None:
     model = f"from .other import setting\nfrom .helper import rms_norm\n{CALLER}"
     files = {"p/model.py": model, "p/helper.py": HELPER, "p/other.py": "setting = 1\n"}

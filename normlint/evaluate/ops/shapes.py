@@ -77,7 +77,8 @@ def _reshaped(x: Product, lengths: tuple[Value, ...], call: Bound) -> Product:
     trailing_one = bool(lengths) and isinstance(lengths[-1], Product) and lengths[-1].number == 1
     if algebra.is_statistic(x):
         last = lengths[-1].number if isinstance(lengths[-1], Product) else None
-        kept = trailing_one or (len(lengths) == _OF_ROWS and last == -1)  # (B, −1) of the (B,) of an input (B, D)
+        rows = len(lengths) == _OF_ROWS and last == -1 and all(t.axes == (1,) for t in stats_of(x.mono))
+        kept = trailing_one or rows  # (B, −1) of the (B,) that dim 1 of an input (B, D) gives
         return replace(x, mono=_with_keepdim(x.mono, True), span=call.span) if kept else x
     if is_param(x):
         return placed(x, "other" if trailing_one and len(lengths) > 1 else "last")

@@ -224,7 +224,8 @@ def axes(c: Computation) -> tuple[int, ...] | None:
 def _rank(c: Computation) -> int | None:
     """Return how many axes the input must have, None where neither the axes nor the gain's shape tell."""
     stat = c.statistic
-    if isinstance(stat.over, Exact) and stat.rank == _PAIR and stat.over.lengths[0] and stat.over.lengths[-1] is None:
+    rows = stat.over.lengths if isinstance(stat.over, Exact) and stat.rank == _PAIR and not c.gains else ()
+    if rows and rows[0] is not None and rows[-1] is None:
         return _PAIR  # a sample is flattened, as in `x.view(len(x), -1)`, which leaves a matrix as it is
     if stat.rank is not None or not isinstance(stat.axes, tuple) or len(stat.axes) > 1 or stat.layout:
         return stat.rank if stat.layout == () else _rank_of_swaps(stat)

@@ -2,6 +2,7 @@
 
 Only what changes for those who use a norm rightly counts: the change in place that they rely on, the gain that they
 apply themselves, the fp32 that they multiply with, the attribute that a subclass has, the shape that a helper returns.
+The same files may show that there is nothing to fix: they apply, read or fill what seems forgotten.
 """
 
 from __future__ import annotations

@@ -119,7 +119,8 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
     +        x = x + self.attention(self.norm1(x))
     ```
 
-    A norm of the embeddings in front of the blocks is none of this.
+    A norm of the embeddings or of the model's input in front of the blocks is none of this: names have to say that it
+    belongs to what is added, or is made beside the other half's. Nothing else may read what came in.
 
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the norm's output.
     """

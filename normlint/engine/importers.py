@@ -68,6 +68,8 @@ def cleared_by(path: str, text: str, finding: Finding) -> str:
     It applies the gain that a class makes, reads the eps that it stores, fills its parameters, or, with all others,
     hands to a helper nothing but fp32.
     """
+    if not os.path.isfile(path):
+        return ""
     owner, _, name = finding.norm.rpartition(".")
     owner = owner.rpartition(".")[2] or name
     if finding.code in _OF_HELPERS:
@@ -111,7 +113,7 @@ def _is_from(path: str, name: str, at: str, text: str) -> bool:
     there = places[0].file if places else elsewhere.module(stem, file)
     if there is not None:
         return os.path.realpath(there.path) == path
-    return re.search(rf"^[ \t]*(?:from|import)[ \t]+(?:\w+\.)*{stem}\b", text, re.MULTILINE) is not None
+    return re.search(rf"^[ \t]*(?:from|import)[ \t]+(?:\w+\.)*{re.escape(stem)}\b", text, re.MULTILINE) is not None
 
 
 def may_be_cleared(finding: Finding) -> bool:
@@ -306,7 +308,7 @@ def _imports(other: _Other, name: str, stem: str, package: str) -> str:
             return name
         if near and (stem in words or module.split(".")[-1] == stem):
             found = stem
-    return found or (stem if re.search(rf"^[ \t]*import [^\n]*\b{stem}\b", other.text, re.MULTILINE) else "")
+    return found or (stem if re.search(rf"^[ \t]*import [^\n]*\b{re.escape(stem)}\b", other.text, re.MULTILINE) else "")
 
 
 def _top(folder: str) -> str:

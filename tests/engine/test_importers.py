@@ -199,6 +199,14 @@ def test_a_norm_of_the_same_name_elsewhere_makes_nothing_unfounded(tmp_path: Pat
     assert done.changed
 
 
+def test_a_file_may_have_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "norms (1) ** +.py"
+    path.write_text(UNUSED)
+    (tmp_path / "user.py").write_text(f"{HEAD}from norms import RMSNorm\n\n\n{BLOCK.format('return self.norm(x)')}")
+    report = check_path(str(path), Demand())
+    assert ([one.code for one in report.findings], report.errors) == (["NRM505"], ())
+
+
 def test_of_a_folder_of_scripts_only_the_nearest_files_are_read(tmp_path: Path) -> None:
     far = tmp_path / "a" / "b"
     far.mkdir(parents=True)

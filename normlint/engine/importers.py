@@ -65,8 +65,8 @@ def broken_by(path: str, text: str, code: str, owner: str, edits: Sequence[Edit]
 def cleared_by(path: str, text: str, finding: Finding) -> str:
     """Return the name of a file of the package that makes a finding unfounded; "" if none does.
 
-    It applies the gain that a class makes, reads the eps that it stores, fills its parameters, or, with all others,
-    hands to a helper nothing but fp32.
+    It applies the gain that a class makes, reads the eps that the class stores, or fills its parameters. A helper's
+    square is no fault where every call of it is given fp32.
     """
     if not os.path.isfile(path):
         return ""
@@ -83,7 +83,7 @@ def cleared_by(path: str, text: str, finding: Finding) -> str:
 
 
 def _users(path: str, name: str, chosen: Callable[[str], bool] = bool) -> Iterator[tuple[str, str]]:
-    """Yield the other files of the package that import a name of this file, of the first of them those chosen."""
+    """Yield the chosen ones of the files that import this name from the file at `path`; only the first are asked."""
     several = ((at, other) for at, other in islice(_importing(path, name), _MOST_FILES) if chosen(other))
     return ((at, other) for at, other in several if _is_from(path, name, at, other))
 
@@ -100,7 +100,7 @@ def _clears(text: str, *, code: str, owner: str, names: Sequence[str]) -> bool:
     text = COMMENT.sub("", text)
     if code in _OF_FILLING:
         known = (_names(text, owner), holders(text, owner))
-        return any(_fills(found[0], *known) for found in _DEF.finditer(text))
+        return any(_fills(found[0], *known, "|".join(names)) for found in _DEF.finditer(text))
     reads = _applied if code == "NRM505" else partial(_reads, held=code == "NRM304")
     return any(reads(text, owner, one) for one in names)
 
@@ -117,7 +117,7 @@ def _is_from(path: str, name: str, at: str, text: str) -> bool:
 
 
 def may_be_cleared(finding: Finding) -> bool:
-    """Return whether it depends on the files that use the norm whether a finding is true."""
+    """Return whether the files that use the norm may show that a finding is not true."""
     helper = finding.code in _OF_HELPERS and "." not in finding.norm
     return helper or finding.code == "NRM304" or bool(finding.rests_on)
 
@@ -146,14 +146,14 @@ def _subclasses(text: str, owner: str) -> list[str]:
     return [body for body in _classes(text) if re.match(rf"class \w+\([^)]*\b(?:{bases})\b", body)]
 
 
-def _fills(function: str, names: Sequence[str], held: Sequence[str]) -> bool:
-    """Return whether a function, as text, may fill the weights of a class with one of these names."""
+def _fills(function: str, names: Sequence[str], held: Sequence[str], gains: str) -> bool:
+    """Return whether a function, as text, may fill these gains of a class with one of these names."""
     told = re.search(rf"\b(?:{'|'.join(names)})\b|['\"][^'\"\n]*(?i:norm)|\bhasattr\(", function)
     taken = re.findall(r"\w+", function[function.find("(") : function.find(")")])
     these = "|".join({*taken, *held, *re.findall(r"\bfor (\w+)", function)} - {"self"})
-    filled = re.search(rf"parameters\(|modules\(|\b(?:{these})\.(?:weight|scale|gain|gamma|g)\b", function) is not None
+    filled = re.search(rf"parameters\(|modules\(|\b(?:{these})\.(?:{gains})\b", function) is not None
     matrices = _MATRICES.search(function) is not None
-    return filled and fills_norms(function) and (told is not None or not ("isinstance(" in function or matrices))
+    return filled and fills_norms(function, gains) and (told is not None or not ("isinstance(" in function or matrices))
 
 
 def _names(text: str, name: str) -> list[str]:

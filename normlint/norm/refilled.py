@@ -37,9 +37,9 @@ def applied(text: str) -> tuple[str, ...]:
     )
 
 
-def fills_norms(function: str) -> bool:
-    """Return whether a function, as text, may fill weights, and not only those of torch's other layers."""
-    fills = re.search(r"\bweight\b|parameters\(", function) and _FILLING.search(function)
+def fills_norms(function: str, gains: str = "weight") -> bool:
+    """Return whether a function, as text, may fill gains of these names, and not only those of torch's other layers."""
+    fills = re.search(rf"\b(?:{gains})\b|parameters\(", function) and _FILLING.search(function)
     kinds = re.findall(r"isinstance\(\s*\w+,\s*(\([^()]*\)|[\w.]+)", function)
     others = all(_OTHER_LAYERS.fullmatch(one) for kind in kinds for one in re.findall(r"[\w.]+", kind))
     return bool(fills) and not (kinds and others)

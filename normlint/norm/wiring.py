@@ -19,7 +19,6 @@ from normlint.text.syntax import parsed_part
 _MOST: Final = 400  # statements; longer functions aren't read
 _NORM: Final = re.compile(r"(?!Pre|Post|Conv|Linear|Add|Res)\w*Norm(?:\d[dD]|[A-Z]\w{0,4})?")
 _FAR: Final = 24  # values that are followed
-_UNREAD: Final = ast.Constant(...)  # what a name stands for that is assigned in another way than alone
 _BODIES: Final = ("body", "orelse", "finalbody")
 
 
@@ -199,7 +198,7 @@ def _steps(body: Iterable[ast.stmt], values: Values) -> Iterator[Step]:
         for inner in (getattr(stmt, name, ()) for name in _BODIES):
             yield from _steps(inner, values)
         written = {n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        after = {**values, **{name: Value(_UNREAD, {}) for name in written}}
+        after = {**values, **{name: Value(ast.Constant(...), {}) for name in written}}  # unread, each by itself
         if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
             after[stmt.targets[0].id] = Value(stmt.value, values)
         values, last = after, stmt

@@ -80,7 +80,7 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
     +    return (h / rms).type_as(x) * weight
     ```
 
-    The same eps both under the root and after it is reported, too.
+    The same eps both under the root and after it is reported, too: small rows come out smaller.
 
     torch's own `norm` has the gradient 0 at 0, so eps beside it is fine. `std` has it too: eps beside it is reported
     only in what is called a norm.
@@ -98,7 +98,7 @@ def eps_outside_sqrt(norm: Norm) -> Iterator[Problem]:
             if not under:
                 yield Problem(e.span, _misplaced(c, e), partial(moving.move, norm, c, e))
             elif any(o.name and (o.name, o.value) == (e.name, e.value) for o in under):
-                message = "the eps under the root is added once more after it: small rows come out smaller"
+                message = "the eps under the root is added once more after it"
                 yield Problem(e.span, message, evidence=under[0].span)
 
 

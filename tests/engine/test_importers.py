@@ -13,6 +13,7 @@ from normlint.engine.fix import Fixed, FixRequest, fix_file
 from normlint.engine.linter import check_path
 from normlint.engine.run import check_cached
 from normlint.engine.selection import Demand
+from normlint.verify.program.prepare import prepare
 
 HEAD = "import torch\nfrom torch import nn\n\n\n"
 RETURNS = "        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight\n"
@@ -42,6 +43,7 @@ HELPER = (
     "def rms_norm(x, weight, eps=1e-6):\n    h = x.float()\n"
     "    return (h * torch.rsqrt(mean_square(h) + eps)).to(x.dtype) * weight\n"
 )
+IN_HALF = HELPER.replace("x.float()", "x").replace("mean(-1)", "mean(-1, keepdim=True)")
 BLOCK = (
     "class Block(nn.Module):\n    def __init__(self, dim):\n        super().__init__()\n"
     "        self.norm = RMSNorm(dim)\n\n    def forward(self, x):\n        {}\n"
@@ -142,15 +144,11 @@ CLEARED = {
         SUBCLASS.format("def forward(self, x):\n        return x / (x.norm() + self.eps)"),
         SUBCLASS.format("def forward(self, x):\n        return x / (x.norm() + 1e-5)")),
     "a helper whose callers all hand it fp32": (
-        "NRM201", HELPER.replace("    h = x.float()\n", "    h = x\n").replace("(h)", "(h, True)").replace(
-            "def mean_square(h, True):\n    return h.pow(2).mean(-1)", "def mean_square(h, kept):\n"
-            "    return h.pow(2).mean(-1, keepdim=kept)"),
+        "NRM201", IN_HALF,
         "from .norms import rms_norm as norm\n\n\ndef block(x, w):\n    return norm(x.float(), w).type_as(x)\n",
         "from .norms import rms_norm\n\n\ndef block(x, w):\n    return rms_norm(x, w).float()\n"),
     "a helper that one caller of two hands halves": (
-        "NRM201", HELPER.replace("    h = x.float()\n", "    h = x\n").replace("(h)", "(h, True)").replace(
-            "def mean_square(h, True):\n    return h.pow(2).mean(-1)", "def mean_square(h, kept):\n"
-            "    return h.pow(2).mean(-1, keepdim=kept)"),
+        "NRM201", IN_HALF,
         "from .norms import rms_norm\n\n\ndef block(x, w):\n    h = F.rms_norm(x, (8,))\n"
         "    return rms_norm(h.float(), w).type_as(x) + rms_norm(x.float(), w).type_as(x)\n",
         "from .norms import rms_norm\n\n\ndef block(x, w):\n"
@@ -159,6 +157,10 @@ CLEARED = {
         "NRM504", NORM.replace("ones(", "empty("),
         BLOCK.format("return self.norm(x)") + "\n    def fill(self):\n        nn.init.ones_(self.norm.weight)\n",
         BLOCK.format("return self.norm(x)") + "\n    def fill(self):\n        nn.init.ones_(self.out.weight)\n"),
+    "a gain of another name that the model fills": (
+        "NRM504", NORM.replace("ones(", "empty(").replace("weight", "gain"),
+        "def fill(module):\n    if isinstance(module, RMSNorm):\n        nn.init.ones_(module.gain)\n",
+        "def fill(module):\n    if isinstance(module, RMSNorm):\n        nn.init.ones_(module.other)\n"),
     "an eps that the caller reads": (
         "NRM304", NORM.replace("+ self.eps", "+ 1e-6"),
         BLOCK.format("return self.norm(x) + self.norm.eps"),
@@ -197,6 +199,14 @@ def test_a_norm_of_the_same_name_elsewhere_makes_nothing_unfounded(tmp_path: Pat
     done = fixed(tmp_path, NORM.replace("+ self.eps", "+ 1e-6"), "")
     assert [one.code for one in done.report.findings] == []
     assert done.changed
+
+
+def test_a_norm_whose_finding_another_file_clears_is_not_run(tmp_path: Path) -> None:
+    for user, run in [(CLEARED["a gain that is applied by the caller"][2], False), ("", True)]:
+        fixed(tmp_path, UNUSED, user)
+        importers._package.cache_clear()
+        (norm,) = check_path(str(tmp_path / "package" / "norms.py"), Demand(prepare=prepare)).norms
+        assert (norm.pending is not None) is run
 
 
 def test_a_file_may_have_any_name(tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ SILENT = {
         "h = self.norm1(x)\nh = h + self.attention(h)\nh = h + self.mlp(self.norm2(h))\nreturn x + h"
     ),
     "what came in was held by a name": f"r = x\n{HALF}\nx = x + self.mlp(self.norm2(x))\nreturn r + x",
+    "the other half keeps another part": f"{HALF}\nx, z = self.parts(x)\nreturn x + self.mlp(self.norm2(z))",
     "it may be something else": f"if c is not None:\n    x = c\n{HALF}\n{SECOND}",
     "what came in has another name": f"h = self.norm1(x)\nx = x + self.attention(h)\n{SECOND}",
     "the features are moved": f"q = x.view(-1, 8, {VIEWED}.transpose(1, 3)\nreturn self.q_norm(q)",

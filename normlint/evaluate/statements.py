@@ -231,13 +231,18 @@ def _extent(block: s.Block) -> Span:
 
 
 def _preferred_branch(m: Machine, stmt: s.If) -> bool | None:
-    """Return which branch to try first: the one with a reduction, or the one that doesn't raise; None for either."""
+    """Return which branch to try first: the one with a reduction, or the one that goes on; None for either."""
     body, orelse = m.marked(stmt.body), m.marked(stmt.orelse)
     if body != orelse:
         return body
-    if stmt.body and isinstance(stmt.body[-1], s.Raise):
+    if stmt.body and (isinstance(stmt.body[-1], s.Raise) or (not stmt.orelse and _is_early(stmt.body))):
         return False
     return True if stmt.orelse and isinstance(stmt.orelse[-1], s.Raise) else None
+
+
+def _is_early(body: s.Block) -> bool:
+    """Return whether a block does nothing but return a name, or nothing."""
+    return len(body) == 1 and isinstance(body[0], s.Return) and isinstance(body[0].value, s.Name | None)
 
 
 def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:

@@ -21,11 +21,11 @@ _MAKERS: Final = ("ones", "zeros", "Tensor", "FloatTensor", "tensor", "full")
 
 
 def as_parameter(param: Param, tree: Tree) -> Fix | None:
-    """Wrap the tensor in nn.Parameter: `self.weight = nn.Parameter(torch.ones(dim))`."""
+    """Wrap the tensor, no view of a parameter, in nn.Parameter: `self.weight = nn.Parameter(torch.ones(dim))`."""
     document = tree.document
     made = document.at(param.span)
     owner = document.around(made, cst.ClassDef)
-    value = _assigned(document, made, param.name) if owner is not None else None
+    value = _assigned(document, made, param.name) if owner is not None and called(made) != "Parameter" else None
     parameter = spelled(tree, "torch.nn.Parameter")
     if owner is None or value is None or not parameter or _set_again(document, owner, param.name, value):
         return None

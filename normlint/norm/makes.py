@@ -273,9 +273,13 @@ class Makes:
         places = (
             sorted(wired(self.file.text)) if "Norm" in self.file.text and not _OTHER_NN.search(self.file.text) else ()
         )
-        found = [p for p in dict.fromkeys(map(self._piece_at, places)) if p is not None and p.kind == "class"]
-        named = [p for p in found if "Norm" in self.file.text[slice(*p.span)]]
-        return tuple((one, one.around(places)) for one in map(self._owner, named))
+        named = (one for one in self.classes_at(places) if "Norm" in self.file.text[slice(*one.piece.span)])
+        return tuple((one, one.around(places)) for one in named)
+
+    def classes_at(self, places: Iterable[int]) -> list[Owner]:
+        """Return the top-level classes around these places, in their order."""
+        found = (p for p in dict.fromkeys(map(self._piece_at, places)) if p is not None and p.kind == "class")
+        return [self._owner(piece) for piece in found]
 
     # --- classes -----------------------------------------------------------------------------------------------------
 

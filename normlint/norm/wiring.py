@@ -199,9 +199,20 @@ def _steps(body: Iterable[ast.stmt], values: Values) -> Iterator[Step]:
             yield from _steps(inner, values)
         written = {n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         after = {**values, **{name: Value(ast.Constant(...), {}) for name in written}}  # unread, each by itself
-        if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
-            after[stmt.targets[0].id] = Value(stmt.value, values)
+        if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
+            given = _given(stmt.targets[0], stmt.value)
+            after.update({target.id: Value(value, values) for target, value in given if isinstance(target, ast.Name)})
         values, last = after, stmt
+
+
+def _given(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Return each target of an assignment with the expression that it is given."""
+    if not isinstance(target, ast.Tuple):
+        return [(target, value)]
+    if isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=False)) if len(target.elts) == len(value.elts) else []
+    places = (ast.Constant(at) for at in range(len(target.elts)))
+    return [(one, ast.Subscript(value, at, ast.Load())) for one, at in zip(target.elts, places, strict=True)]
 
 
 def traced(node: ast.expr, values: Values) -> ast.expr:

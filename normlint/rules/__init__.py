@@ -21,6 +21,7 @@ from normlint.rules import (
     precision,
     reduction,
     runtime,
+    siblings,
     wiring,
 )
 from normlint.rules.registry import RULES, Problem, Repair
@@ -33,7 +34,21 @@ if TYPE_CHECKING:
 
 FindingKey = tuple[Span, str]  # of a finding, and its code
 _DEFAULT: Final = re.compile(r"^[^#\n]*\bset_default_(?:dtype|tensor_type)\(([^()\n]*)\)", re.MULTILINE)
-FAMILIES = (reduction, count, precision, epsilon, formula, module, callers, modulation, wiring, fit, modernize, runtime)
+FAMILIES = (
+    reduction,
+    count,
+    precision,
+    epsilon,
+    formula,
+    module,
+    callers,
+    modulation,
+    wiring,
+    siblings,
+    fit,
+    modernize,
+    runtime,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def setting_of_owner(makes: Makes) -> Iterator[Problem]:
         def forward(self, x, z):
             if self.training:
                 return fused(x, z, self.norm.weight, norm_before_gate=False)  # error: [setting-of-owner]
-            return self.norm(x, z)
+            return self.norm(self.all(x, z), z)
     ```
 
     Sound is `GatedNorm(self.dim, group_size=self.dim // self.ngroups)`.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from normlint.evaluate.attributes import SIZES
-from normlint.evaluate.monomial import NOWHERE, Mono, Param, Scalar, Step, bears_data
+from normlint.evaluate.monomial import NOWHERE, Apply, Mono, Param, Scalar, Step, bears_data
 from normlint.norm.conventions import intent, is_scale_norm, is_uncentred, starts_at_zero
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.recognise import deep_steps
@@ -154,14 +154,22 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
     """
     centred = any(all(c.centred) for c in norm.computations)
     for c in norm.computations if norm.meant and not is_uncentred(norm.owner.name) else ():
-        if centred and not c.input.is_clear:
-            continue  # a caller of the helper may have centred that, as another has
+        if (centred and not c.input.is_clear) or _is_difference(c.input):
+            continue  # a caller of the helper may have centred that, as another has, or what is subtracted is a centre
         if c.stray_sum != NOWHERE and c.degree == 2:
             yield Problem(c.stray_sum, "the mean is not subtracted here: the output, or its scale, is not centred")
         elif c.centred[0] != c.centred[1] and (c.centred[1] or _is_affine(c) or norm.owner.intent in _CENTRED):
             where = "input" if c.centred[0] else "statistic"
             message = f"the mean is subtracted on one side only: the {where} is not centred"
             yield Problem(c.statistic.span, message, partial(formula.centre, norm, c))
+
+
+def _is_difference(mono: Mono) -> bool:
+    """Return whether it is one tensor minus another."""
+    atom = mono.factors[0].atom if len(mono.factors) == 1 else None
+    return (
+        isinstance(atom, Apply) and atom.name == "-" and all(one.has_data for one in atom.args if isinstance(one, Mono))
+    )
 
 
 def _is_affine(c: Computation) -> bool:

@@ -134,8 +134,10 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
                 if kept is None:
                     found = ((one, _keeps(read.module, one, there)) for one, there, _ in read.steps)
                     kept = {one: pair for one, pair in found if pair[1]}
-                others = [norm for stream, norm in kept.values() if stream in (name, half.name)]
-                near = any(_are_halves(half.norm, stmt, other, renamed=half.name != name) for other in others)
+                names = {name, half.name}
+                others = [n for one, (stream, n) in kept.items() if not names.isdisjoint((stream, _assigned(one)))]
+                layers = _layers(added, values) - {half.norm}
+                near = any(_are_halves(half.norm, layers, other, renamed=half.name != name) for other in others)
                 if near and stmt not in kept and _is_lost(read, half, kept):
                     message = f"the residual is what `self.{half.norm}` gave, not what came in"
                     alone = isinstance(last, ast.Assign) and last.value is half.call and half.name == name
@@ -172,7 +174,8 @@ def _is_lost(read: Read, half: _Half, kept: Iterable[ast.stmt]) -> bool:
     sums = (getattr(one, "value", None) for one in kept)
     if half.came not in read.parameters and all(half.came is not one for one in sums):
         return False
-    for stmt, values, _ in read.steps:
+    apart = _apart_from(read, half.call)
+    for stmt, values, _ in (step for step in read.steps if step[0] not in apart):
         asked = {n.value for n in ast.walk(stmt) if isinstance(n, ast.Attribute) and n.attr in _ASKED}
         parts = [getattr(stmt, name) for name in _HEADS if hasattr(stmt, name)] if hasattr(stmt, "body") else [stmt]
         several = (one for part in parts for one in (part if isinstance(part, list) else [part]))
@@ -184,13 +187,27 @@ def _is_lost(read: Read, half: _Half, kept: Iterable[ast.stmt]) -> bool:
     return True
 
 
-def _are_halves(norm: str, stmt: ast.stmt, other: str, *, renamed: bool) -> bool:
+def _apart_from(read: Read, call: ast.Call) -> set[ast.AST]:
+    """Return the statements in branches that aren't run where a call is."""
+    found: set[ast.AST] = set()
+    for branch in (n for n in ast.walk(read.function) if isinstance(n, ast.If)):
+        body, orelse = ({n for one in part for n in ast.walk(one)} for part in (branch.body, branch.orelse))
+        found |= orelse if call in body else body if call in orelse else set()
+    return found
+
+
+def _layers(added: ast.expr, values: Values) -> set[str]:
+    """Return the attributes of the module that what is added is computed with."""
+    nodes = (node for node, _ in made_of(added, values))
+    return {n.attr for n in nodes if isinstance(n, ast.Attribute) and dotted(n) == f"self.{n.attr}"}
+
+
+def _are_halves(norm: str, added: set[str], other: str, *, renamed: bool) -> bool:
     """Return whether names say that a norm and what is added are half of a block, whose other half has another norm.
 
     What is added to normalised embeddings, as positions are, is no half. A norm whose output is `renamed` may be that
     of the model's input.
     """
-    added = set(re.findall(r"self\.(\w+)", ast.unparse(stmt)))
     if any(re.search(r"embed|pos", name, re.IGNORECASE) for name in (norm, *added)):
         return False
     own = {word[:3] for word in norm.lower().split("_") if len(word) > 1 and "norm" not in word}

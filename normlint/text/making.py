@@ -28,12 +28,18 @@ _FED: Final = re.compile(r"orm\w{0,40}\((?:self\.(\w+)\(|(\w+)\))")
 _GROUPS: Final = ("ngroups", "n_groups")
 _HANDED: Final = re.compile(r"orm\w{0,40}\.weight(?:,| if )")
 _NEAR: Final = 300
+_MOST_NORMS: Final = 100  # of a class that are looked at
 _BEFORE: Final = re.compile(r"(?:\b(class[ \t]+|self\.|cls\.|def[ \t]+))?\b([A-Za-z_]\w*)$")
 _SIZE_OF: Final = re.compile(r"\s*(?!self\b)\w+\.\w+\s*,")
 _WRITTEN: Final = re.compile(r"eps\w{0,10}[ ]?=[ ]?[\d.]|,[ \n]*\d?\.?\d*e-\d")
 _CONFIGURED: Final = re.compile(r"eps\w{0,10}[ ]?=[ ]?[A-Za-z_]\w{0,60}\.|\.\w{0,60}eps(?:ilon)?[ \n]?[,)]")
 _BRACKET: Final = re.compile(r"[()]")
 _FARTHEST: Final = 600  # characters between a call's brackets
+_CALLED: Final = re.compile(r"orm(\w{0,40})\((?:(\w{1,60})[,)])?")
+_WORD: Final = re.compile(r"\w*$")
+_SET: Final = re.compile(r"\bself\.(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[^=\n][^\n]{0,80}$")
+_OWN_CALL: Final = re.compile(r"self\.(\w{1,40})\((?=\w)")
+_TAGS: Final = {"q": "k", "query": "key", "queries": "keys", "k": "q", "key": "query", "keys": "queries"}
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
 
 
@@ -59,7 +65,7 @@ def may_make(text: str) -> bool:
             return True
         written = written or making.written
     marked = "Norm" in text and (bool(wired(text)) or _SPARED.search(text) is not None)
-    return marked or (written and configured(text))
+    return marked or (written and configured(text)) or any(map(bool, (idle(text), crossed(text), uneven(text))))
 
 
 _SETS_EPS: Final = re.compile(
@@ -98,6 +104,70 @@ def _wired(text: str) -> Iterator[int]:
     yield from _viewed(text)
     yield from _fed(text)
     yield from (making.start for making in (makings(text) if any(word in text for word in _GROUPS) else ()))
+
+
+@lru_cache(maxsize=2)
+def idle(text: str) -> tuple[int, ...]:
+    """Return the offsets at which a class sets an attribute to a norm, and doesn't read it."""
+    return tuple(_idle(text))
+
+
+def _idle(text: str) -> Iterator[int]:
+    begin, end, known = 0, 0, set[str]()
+    for match in _CALLED.finditer(text):
+        start = match.start()
+        own = _SET.search(text, max(text.rfind("\n", 0, start) + 1, start - _NEAR), start)
+        if own is None:
+            continue
+        if start >= end:  # of the class
+            begin, end, known = text.rfind("\nclass ", 0, start), text.find("\nclass ", start), set()
+            end = len(text) if end < 0 else end
+        if own[1] not in known and len(known) < _MOST_NORMS:
+            known.add(own[1])
+            if not _read_of(own[1]).search(text, max(begin, 0), end):
+                yield start
+
+
+@lru_cache(maxsize=512)
+def _read_of(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\.{name}\b(?!\.(?:weight|bias)\b|[ \t]*(?::[^=\n]{{1,80}})?=(?!=))")
+
+
+@lru_cache(maxsize=2)
+def crossed(text: str) -> tuple[int, ...]:
+    """Return the offsets at which the names say that a norm of queries gets keys, or one of keys queries."""
+    found = []
+    for match in _CALLED.finditer(text):
+        given = tag(match[2]) if match[2] else ""
+        word = _WORD.search(text, max(match.start() - 40, 0), match.start())
+        own = tag(f"{word[0] if word else ''}orm{match[1]}") if given else ""
+        if own and own != given:
+            found.append(match.start())
+    return tuple(found)
+
+
+@lru_cache(maxsize=2)
+def uneven(text: str) -> tuple[int, ...]:
+    """Return the offsets of the classes that call one of their norms more often than another, and have branches."""
+    found: dict[int, dict[str, int]] = {}
+    for match in _OWN_CALL.finditer(text):
+        name = match[1]
+        if "norm" in name or name[:2] == "ln":
+            names = found.setdefault(text.rfind("\nclass ", 0, match.start()) + 1, {})
+            names[name] = names.get(name, 0) + 1
+    return tuple(at for at, names in found.items() if max(names.values()) > 1 + min(names.values()))
+
+
+def tag(name: str) -> str:
+    """Return "q" if a name belongs to queries, "k" if it belongs to keys; empty for any other name, or for both."""
+    found = [word[0] for word in name.lower().split("_") if word in _TAGS]
+    return found[0] if len(found) == 1 else ""
+
+
+def other_tag(name: str) -> str:
+    """Return the name that belongs to keys as this one does to queries, or the other way round; empty for others."""
+    words = [_TAGS.get(word, word) for word in name.split("_")]
+    return "_".join(words) if tag(name) and words != name.split("_") else ""
 
 
 def _fed(text: str) -> Iterator[int]:

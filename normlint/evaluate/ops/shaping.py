@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from normlint.evaluate.context import Context
@@ -27,6 +28,7 @@ _ALSO_POINTWISE = (
     "Buffer requires_grad_"
 )
 POINTWISE: Final = frozenset(" ".join([*(CLASSES[name] for name in _KEEP), _ALSO_POINTWISE]).split()) - _RESHAPING
+_VIEWS: Final = frozenset(CLASSES["layout"].split())
 # Operations whose result has the shape of the first tensor, whatever the others are.
 _FIRST_ALONE = frozenset("type_as to type normalize masked_fill layer_norm rms_norm group_norm batch_norm".split())
 
@@ -48,7 +50,16 @@ def shaped(ctx: Context, call: Bound, value: Value) -> Value:
     if not isinstance(value, Product) or not value.tensor:
         return value
     dims = _dims(ctx, call, value)
+    value = _of_parameter(value) if call.name in _VIEWS else value
     return value.of_shape(ctx.shapes.free(unread=True) if dims is None or depth(dims) > DEEPEST else dims)
+
+
+def _of_parameter(value: Product) -> Product:
+    """Return a view of a parameter that no attribute holds, which is a plain tensor; any other value itself."""
+    atom = value.sole.atom if value.sole else None
+    if not isinstance(atom, Param) or atom.name or atom.role != "parameter":
+        return value
+    return replace(value, mono=value.mono.map(lambda one: replace(atom, role="tensor") if one == atom else one))
 
 
 def _dims(ctx: Context, call: Bound, value: Product) -> Dims | None:

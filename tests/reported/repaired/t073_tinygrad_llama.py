@@ -18,7 +18,6 @@ class TransformerBlock(nn.Module):
         super().__init__()
         self.attention = nn.MultiheadAttention(dim, n_heads, batch_first=True)
         self.attention_norm = RMSNorm(dim, norm_eps)
-        self.ffn_norm = RMSNorm(dim, norm_eps)
 
     def forward(self, x):
         n = self.attention_norm(x)

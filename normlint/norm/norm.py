@@ -307,7 +307,7 @@ class Owner:
     filled: frozenset[str] = frozenset()  # attributes that other code may fill
     running: bool = False  # it keeps running statistics: a norm over the batch
     reinitialised: bool = False  # the text fills parameters anew, as `_init_weights` and `load_weights` do
-    refilled: frozenset[str] = frozenset()  # what those functions fill this class's weight with: ones, zeros, random
+    refilled: frozenset[tuple[str, str]] = frozenset()  # what those functions fill gains with: ones, zeros, random
     graph: bool = False  # it takes a `batch` that assigns rows to graphs, None for a single graph
     alone: bool = False  # a method that takes one tensor, of a module without submodules
     in_place: bool = False  # its name or a parameter says that the input is changed

@@ -59,12 +59,19 @@ def owner_of(
         filled=_filled(cls, params) if cls else frozenset(),
         running=_has_running_statistics(entry, attrs),
         reinitialised=reinitialised is not None,
-        refilled=frozenset(how for of, how in reinitialised or () if of == name),
+        refilled=frozenset(_refilled(name, reinitialised or frozenset())),
         graph=_is_of_graphs(entry),
         alone=alone,
         in_place=_is_in_place(entry),
         detaches=_says_it_detaches(entry),
     )
+
+
+def _refilled(name: str, reinitialised: Refilled) -> Iterator[tuple[str, str]]:
+    """Yield the attributes of a class of this name that the text fills later, with what they are filled with."""
+    for of, how in reinitialised:
+        if of == name or of.startswith(f"{name}."):
+            yield of[len(name) + 1 :] or "weight", how
 
 
 def _says_it_detaches(entry: Entry) -> bool:

@@ -351,10 +351,12 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
     applied = [] if starts_at_zero(norm.owner.name) else applied
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
     for g in applied:
-        sole = g.param.name == "weight" and all(other.offset == g.offset for other in applied)
-        refilled = [_REFILLED.get((g.offset, how), "") for how in norm.owner.refilled if sole]
+        sole = all(other.offset == g.offset for other in applied)
+        refilled = [
+            _REFILLED.get((g.offset, how), "") for one, how in norm.owner.refilled if one == g.param.name and sole
+        ]
         if len(refilled) == 1 and refilled[0]:
-            yield Problem(g.span if g.offset else g.param.span, refilled[0])
+            yield Problem(g.span if g.offset else g.param.span, refilled[0].replace("weight", g.param.name, 1))
         elif not norm.owner.reinitialised and g.param.name in wrong and (message := _starts_wrong(g)):
             if _is_bias(norm, g) or (norm.judged and all(map(_adds_ones, norm.judged))):
                 yield Problem(g.param.span, f"`{g.param.label}` starts at 0 and is multiplied, where a bias is added")
@@ -367,9 +369,9 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
 
 
 _REFILLED = {
-    (1.0, "ones"): "1 + a weight that `_init_weights` fills with ones: the gain starts at 2",
-    (None, "zeros"): "a weight that `_init_weights` fills with zeros: the output starts at 0",
-    (None, "random"): "a weight that `_init_weights` draws around 0: each feature starts at its own scale and sign",
+    (1.0, "ones"): "1 + `weight`, which is filled with ones later: the gain starts at 2",
+    (None, "zeros"): "`weight` is filled with zeros later: the output starts at 0",
+    (None, "random"): "`weight` is drawn around 0 later: each feature starts at its own scale and sign",
 }
 
 

@@ -74,8 +74,9 @@ def unused_norm(makes: Makes) -> Iterator[Problem]:
 
     A class whose base may apply it is left alone, and so is one whose norm another file of the package reads.
     """
-    others = [*norm_applied_twice(makes), *norm_of_sibling(makes)]  # whose fix may apply it
-    for owner in makes.classes_at(idle(makes.file.text)):
+    owners = makes.classes_at(idle(makes.file.text))
+    others = [*norm_applied_twice(makes), *norm_of_sibling(makes)] if owners else []  # whose fix may apply it
+    for owner in owners:
         made = _made(owner) if _is_complete(owner) else {}
         own = (p.message for p in others if p.owner.partition(".")[0] == owner.name)
         explained = [made[name] for message in own for name in re.findall(r"`(\w+)`", message) if name in made]

@@ -32,7 +32,8 @@ _SPACES: Final = frozenset(
         "torch.compiler torch._dynamo torch.onnx torch.distributed torch.version torch.backends torch.fx torch._C "
         "math numbers functools typing typing_extensions collections collections.abc abc operator copy warnings "
         "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types "
-        "packaging packaging.version platform sys torch.cuda.nvtx torch.profiler"
+        "packaging packaging.version platform sys torch.cuda.nvtx torch.profiler torch.backends.cudnn "
+        "torch._prims_common torch.fx._symbolic_trace"
     ).split()
 )
 PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
@@ -56,7 +57,8 @@ _UNCHANGING: Final = frozenset(
 )
 _FALSE: Final = (
     "torch.jit.is_scripting torch.jit.is_tracing torch.compiler.is_compiling torch.compiler.is_dynamo_compiling "
-    "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting"
+    "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting "
+    "torch.fx._symbolic_trace.is_fx_symbolic_tracing torch.fx._symbolic_trace.is_fx_tracing"
 ).split()
 _NO_OPS: Final = (
     *(f"warnings.{name}" for name in "warn simplefilter filterwarnings".split()),
@@ -78,6 +80,9 @@ _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "torch.cuda.amp": frozenset(["autocast", "custom_fwd", "custom_bwd"]),
     "torch.amp": frozenset(["autocast", "custom_fwd", "custom_bwd", "is_autocast_available"]),
     "torch.utils.checkpoint": frozenset(["checkpoint"]),
+    "torch.backends.cudnn": frozenset(["enabled", "allow_tf32", "deterministic", "is_available", "version"]),
+    "torch._prims_common": frozenset(["get_computation_dtype", "is_float_dtype", "is_integer_dtype"]),
+    "torch.fx._symbolic_trace": frozenset(),
     "torch.distributed": frozenset(["is_available", "is_initialized"]),
     "torch.version": frozenset(["cuda", "hip"]),
     "torch.nn.parameter": frozenset(["Parameter"]),

@@ -77,9 +77,32 @@ def cleared_by(path: str, text: str, finding: Finding) -> str:
         given = [found for _, other in users for found in _given(other, name)]
         fp32 = bool(given) and all(_FP32.search(one) and not _HALF.search(one) for one in given)
         return os.path.basename(users[0][0]) if fp32 else ""
+    if finding.code == "NRM711":
+        return _applied_by(path, owner, finding.rests_on[0])
     names = finding.rests_on or tuple(re.findall(r"\w+", text[slice(*finding.span)])[-1:])
     clears = partial(_clears, code=finding.code, owner=owner, names=names)
     return next((os.path.basename(at) for at, _ in _users(path, owner, clears)), "")
+
+
+def _applied_by(path: str, owner: str, name: str) -> str:
+    """Return the name of a file of the package that may apply a layer of the owner; "" if there is none.
+
+    Some class in it has the attribute from elsewhere, or it speaks of the owner, or imports its file, and has such an
+    attribute of anything.
+    """
+    importing = {at for at, _ in _importing(path, owner)}
+    inherited = re.compile(rf"\bself\.{name}\b(?! *[:=](?!=))")
+    held = re.compile(rf"(?:(?<!\bself)\.|[\"']){name}\b|\bgetattr\([^,\n]+, *(?![\"']\w+[\"'])|children\(")
+    top = _top(os.path.dirname(os.path.abspath(path)))
+    for other in (*_package(top, _now()), *_scripts(os.path.dirname(top), _now())):
+        if other.path == os.path.abspath(path) or (name.encode() not in other.data and other.path not in importing):
+            continue
+        text = COMMENT.sub("", other.text)
+        own = re.search(rf"\bself\.{name} *[:=](?!=)", text) is not None
+        known = other.path in importing or re.search(rf"\b{owner}\b", text) is not None
+        if (known and held.search(text)) or (not own and inherited.search(text)):
+            return os.path.basename(other.path)
+    return ""
 
 
 def _users(path: str, name: str, chosen: Callable[[str], bool] = bool) -> Iterator[tuple[str, str]]:
@@ -336,10 +359,20 @@ def _file(text: str, path: str) -> File:
 
 
 @lru_cache(maxsize=1)
+def _scripts(folder: str, when: int) -> list[_Other]:  # noqa: ARG001 - reads again after a while
+    """Return the Python files in a folder, without those below it, with their contents."""
+    try:
+        paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".py")]
+        return [_Other(path, read_bytes(path)) for path in paths[:_MOST_FILES]]
+    except (OSError, BadSourceError):
+        return []
+
+
+@lru_cache(maxsize=1)
 def _package(folder: str, when: int) -> list[_Other]:  # noqa: ARG001 - reads again after a while
     """Return the Python files below a folder with their contents, up to a limit."""
-    found: list[_Other] = []
     left = _MOST_BYTES
+    found: list[_Other] = []
     package = os.path.isfile(os.path.join(folder, "__init__.py"))
     for at, folders, files in os.walk(folder):
         below = package or at == folder  # of a folder of scripts, which may be anybody's home, the nearest ones only

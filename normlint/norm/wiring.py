@@ -121,7 +121,7 @@ class Module:
     def norm(self, node: ast.AST | None) -> str:
         """Return the attribute that a node calls if it is a norm and nothing more; else empty."""
         name = self.calls(node, "Norm")
-        return name if name in self.alone and _is_norm(self.owned[name], self.makes) else ""
+        return name if name in self.alone and is_norm(self.owned[name], self.makes) else ""
 
 
 class Called(NamedTuple):
@@ -249,7 +249,7 @@ def _is_named(targets: list[ast.expr], value: ast.expr) -> bool:
     return isinstance(target, ast.Name) and isinstance(value, ast.Name) and target.id == value.id
 
 
-def _is_norm(call: ast.Call, makes: Makes) -> bool:
+def is_norm(call: ast.Call, makes: Makes) -> bool:
     """Return whether a call makes a norm, and no module that holds one besides others, by its class or its name."""
     found = makes.elsewhere.definition(dotted(call.func), makes.file)
     if found is None:

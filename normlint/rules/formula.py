@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from normlint.evaluate.attributes import SIZES
-from normlint.evaluate.monomial import NOWHERE, Apply, Mono, Param, Scalar, Step, bears_data
+from normlint.evaluate.monomial import NOWHERE, Apply, Input, Mono, Param, Scalar, Step, bears_data
 from normlint.norm.conventions import intent, is_scale_norm, is_uncentred, starts_at_zero
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.recognise import deep_steps
@@ -165,11 +165,13 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
 
 
 def _is_difference(mono: Mono) -> bool:
-    """Return whether it is one tensor minus another."""
+    """Return whether it is one tensor minus another, which isn't made from it."""
     atom = mono.factors[0].atom if len(mono.factors) == 1 else None
-    return (
-        isinstance(atom, Apply) and atom.name == "-" and all(one.has_data for one in atom.args if isinstance(one, Mono))
+    several = (
+        [one for one in atom.args if isinstance(one, Mono)] if isinstance(atom, Apply) and atom.name == "-" else []
     )
+    inputs = [f.atom for one in several for f in one.factors]
+    return bool(several) and all(isinstance(one, Input) for one in inputs) and len(inputs) == len(set(inputs))
 
 
 def _is_affine(c: Computation) -> bool:

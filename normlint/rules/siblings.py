@@ -8,11 +8,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import combinations
+from itertools import takewhile
 from typing import Final, NamedTuple
 
-from normlint.norm.makes import Makes, Owner, constructors, dotted, statements, stored
-from normlint.norm.wiring import called_last
+from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, dotted, statements
+from normlint.norm.wiring import called_last, is_norm
 from normlint.rules.registry import Fixes, Problem, calls_rule
 from normlint.rules.wiring import norm_applied_twice
 from normlint.text.finding import WARNING, Applicability, Edit, Span
@@ -21,14 +21,21 @@ from normlint.text.pieces import COMMENT
 
 makings = Fixes("makings")
 _MODULES: Final = ("nn.Module", "torch.nn.Module", "Module")
-_NORM: Final = re.compile(r"(?:[A-Z]\w*)?Norm(?:[1-3][dD])?|norm_(?:layer|cls|class|fn|type)|norm")
-_OTHER: Final = re.compile(r"Weight|Spectral|Loss")
-_MAKING: Final = re.compile(r"_*(?:init|reset)")  # the methods that fill what the constructor makes
+_GIVEN: Final = re.compile(r"norm(?:_(?:layer|cls|class|fn))?")  # the parameters that a norm is made with
+_NORMS: Final = re.compile(r"(?:[a-z]*norm|ln)\d?")  # the word of a name that says norm
+_NO_NORMS: Final = ("transform", "unnorm", "denorm")
+_MAKING: Final = re.compile(r"_*(?:init|reset|reset_parameters|(?:init|initialize)_(?:weights|parameters))_*")
 _KEPT: Final = re.compile(
-    r"(?i)#.*(?:\bunused\b(?!-)|not (?:be )?used|legacy|compat|checkpoint|ckpt|state.?dict|keep|load)"
+    r"(?i)#.*(?:unused(?!-)|n.t (?:be )?used|legacy|deprecated|compat|ckpt|checkpoint|state_dict|weights|\bload|keep)"
 )
-_PARTS: Final = ("children", "named_children", "_modules", "__dict__", "get_submodule")  # all that a module holds
-_FEW: Final = 12  # norms of a branch, and branches that are methods
+_PARTS: Final = ("children", "named_children", "_modules", "__dict__", "get_submodule", "__getattr__")
+_OF_ALL: Final = ("modules", "named_modules", "state_dict", "parameters", "named_parameters")
+_VARIANTS: Final = re.compile(r"norm|(?:^|[_.])(?:pre|post)(?:_|\b)")  # in the test between pre-norm and post-norm
+_FETCHED: Final = re.compile(r"\bgetattr\(([^,\n]+),[ \t]*(?:f?[\"'](\w*)[{%]|(?![f\"'])[^,)\n]+)")
+_NO_MODULE: Final = re.compile(r"(?:torch|nn|F|np|math)\b.*|.*(?:config|cfg|args|opt|module)")
+_LINE: Final = 200  # characters
+_FEW: Final = 12  # norms of a branch
+_MOST: Final = 100  # norms of a class
 _OF_NORM: Final = ("weight", "bias", "eps")
 
 
@@ -77,42 +84,40 @@ def unused_norm(makes: Makes) -> Iterator[Problem]:
     owners = makes.classes_at(idle(makes.file.text))
     others = [*norm_applied_twice(makes), *norm_of_sibling(makes)] if owners else []  # whose fix may apply it
     for owner in owners:
-        made = _made(owner) if _is_complete(owner) else {}
+        made = _made(owner, makes) if _is_complete(owner) else {}
+        read, fetched = _read(owner) if made else set(), _in_text(owner.text).fetched
+        left = {n: c for n, c in made.items() if n not in read and not n.startswith(fetched) and not _is_kept(owner, c)}
         own = (p.message for p in others if p.owner.partition(".")[0] == owner.name)
-        explained = [made[name] for message in own for name in re.findall(r"`(\w+)`", message) if name in made]
-        calls = Counter(dotted(n.func) for n in _nodes(owner) if isinstance(n, ast.Call)) if made else {}
-        read = _read(owner) if made else set()
-        for name, call in made.items():
-            if (
-                name in read
-                or any(_is_alike(call, one) for one in explained)
-                or _KEPT.search(_line_and_above(owner, call))
-            ):
-                continue
-            alike = [n for n, other in made.items() if n != name and calls[f"self.{n}"] > 1 and _is_alike(call, other)]
-            more = f", and `{alike[0]}` {calls[f'self.{alike[0]}']} times" if alike else ""
-            severity = "error" if alike else ""
+        explained = {ast.dump(made[n]) for message in own for n in re.findall(r"`(\w+)`", message) if n in made}
+        calls = Counter(dotted(n.func) for n in _nodes(owner) if isinstance(n, ast.Call))
+        twice = {ast.dump(call): name for name, call in made.items() if calls[f"self.{name}"] > 1}
+        for name, call in left.items():
+            same = ast.dump(call)
+            more = f", and `{twice[same]}` {calls[f'self.{twice[same]}']} times" if same in twice else ""
             message = f"`{name}` is never applied{more}"
-            yield Problem(owner.span(call), message, severity=severity, owner=owner.name, rests_on=(name,))
+            if same not in explained:
+                yield Problem(
+                    owner.span(call), message, severity="error" if more else "", owner=owner.name, rests_on=(name,)
+                )
 
 
 def _nodes(owner: Owner) -> Iterator[ast.AST]:
     return ast.walk(owner.node) if owner.node is not None else iter(())
 
 
-def _is_alike(one: ast.Call, other: ast.Call) -> bool:
-    return ast.dump(one) == ast.dump(other)
-
-
-def _made(owner: Owner) -> dict[str, ast.Call]:
-    """Return the attributes that the constructor sets to a norm, with the calls that make them."""
+def _made(owner: Owner, makes: Makes) -> dict[str, ast.Call]:
+    """Return the attributes that the constructor sets to a norm, and to nothing else, with the calls that make them."""
     found: dict[str, ast.Call] = {}
     for init in constructors(owner.functions):
-        for name, value in stored(init):
-            call = value.body if isinstance(value, ast.IfExp) else value
-            word = called_last(call) if isinstance(call, ast.Call) else ""
-            if isinstance(call, ast.Call) and _NORM.fullmatch(word) and not _OTHER.search(word):
-                found.setdefault(name, call)
+        given = {argument.arg for argument in arguments(init)}
+        alone = (s for s in statements(init) if isinstance(s, ast.AnnAssign) or len(getattr(s, "targets", ())) == 1)
+        for stmt in (s for s in alone if isinstance(s, ast.Assign | ast.AnnAssign)):
+            [target] = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
+            call = stmt.value.body if isinstance(stmt.value, ast.IfExp) else stmt.value
+            if isinstance(call, ast.Call) and dotted(target).startswith("self.") and len(found) < _MOST:
+                passed = isinstance(call.func, ast.Name) and call.func.id in given and _GIVEN.fullmatch(call.func.id)
+                if passed or (is_norm(call, makes) and not called_last(call).endswith("Loss")):
+                    found.setdefault(dotted(target).removeprefix("self."), call)
     return found
 
 
@@ -125,20 +130,36 @@ def _is_complete(owner: Owner) -> bool:
     held |= {arg for n in ast.walk(node) if isinstance(n, ast.Call) and called_last(n) == "super" for arg in n.args}
     itself = any(isinstance(n, ast.Name) and n.id == "self" and n not in held for n in ast.walk(node))
     parts = any(isinstance(n, ast.Attribute) and n.attr in _PARTS for n in ast.walk(node))
-    return bool(node.bases) and not itself and not parts and any(f.name == "forward" for f in owner.functions)
+    forward = next((f for f in owner.functions if f.name == "forward"), None)
+    return bool(node.bases) and not itself and not parts and forward is not None and not _is_abstract(forward)
+
+
+def _is_abstract(function: Function) -> bool:
+    """Return whether a function has nothing but a docstring, `pass`, or an exception that it raises."""
+    body = (s for s in function.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)))
+    return bool(function.decorator_list) or all(isinstance(stmt, ast.Raise | ast.Pass) for stmt in body)
 
 
 def _read(owner: Owner) -> set[str]:
     """Return the attributes that the class reads, or the rest of the text: as a subclass's, or another name's."""
-    text, (start, end) = _in_text(owner.text), owner.piece.span
-    found = {*text.quoted, *text.others}
+    text = _in_text(owner.text)
+    found, own = {*text.quoted, *text.others}, Counter[str]()
     for function in owner.functions:
-        making = _MAKING.match(function.name.strip("_")) is not None
+        making = _MAKING.fullmatch(function.name) is not None
         nodes = [n for n in ast.walk(function) if isinstance(n, ast.Attribute)]
+        own.update(n.attr for n in nodes if dotted(n) == f"self.{n.attr}")
         parts = {n.value for n in nodes if making and n.attr in _OF_NORM}
         found |= {n.attr for n in nodes if isinstance(n.ctx, ast.Load) and n not in parts}
-    derived = owner.text[:start] + owner.text[end:] if owner.name in text.bases else ""
-    return found.union(re.findall(r"\bself\.(\w+)", COMMENT.sub("", derived)))
+        found.add(function.name)  # of a property
+        if not making and any(n.attr in _OF_ALL for n in nodes):
+            found |= {n.attr for n in ast.walk(owner.node or function) if isinstance(n, ast.Attribute) and _is_own(n)}
+    derived = owner.name in text.bases
+    return found.union(name for name, times in text.own.items() if derived and times > own[name])
+
+
+def _is_own(node: ast.AST) -> bool:
+    """Return whether a node is an attribute of `self`."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 class _InText(NamedTuple):
@@ -146,23 +167,42 @@ class _InText(NamedTuple):
 
     others: frozenset[str]  # attributes of something else than `self`
     quoted: frozenset[str]  # words that are a string
-    bases: frozenset[str]  # the names in the brackets of classes
+    bases: frozenset[str]  # the names in the brackets of classes, and those that have another name or are patched
+    own: Counter[str]  # how often the text has an attribute of `self`
+    fetched: tuple[str, ...]  # what names begin with that are put together, as in `getattr(block, f"norm{i}")`
 
 
 @lru_cache(maxsize=1)
 def _in_text(text: str) -> _InText:
-    others = re.findall(r"(?<!\bself)\.(\w+)", COMMENT.sub("", text))
-    headers = re.findall(r"^class \w+\(([^\n]*)", text, re.MULTILINE)
-    bases = (name for header in headers for name in re.findall(r"\w+", header))
-    return _InText(frozenset(others), frozenset(re.findall(r"[\"'](\w+)[\"']", text)), frozenset(bases))
+    plain = COMMENT.sub("", text)
+    headers = re.findall(r"^[ \t]*class[ \t]+\w+\(([^()]*(?:\([^()]*\)[^()]*)*)\)", plain, re.MULTILINE)
+    bases = [name for header in headers for name in re.findall(r"\w+", header)]
+    bases += re.findall(r"^[ \t]*\w+[ \t]*=[ \t]*(\w+)[ \t]*$", plain, re.MULTILINE)
+    bases += (
+        []
+        if re.search(r"\.forward[ \t]*=(?!=)", plain) is None
+        else re.findall(r"^class[ \t]+(\w+)", plain, re.MULTILINE)
+    )
+    fetched = re.findall(r"getattr\([^,\n]+,[ \t]*(?:f?[\"'](\w*)[{%]|(?![f\"'])[^,)\n]+)", plain)
+    fetched += [""] * len(re.findall(r"\)\.(?:named_)?children\(", plain))
+    return _InText(
+        frozenset(re.findall(r"(?<!\bself)\.(\w+)", plain)),
+        frozenset(re.findall(r"[\"'](\w+)[\"']", text)),
+        frozenset(bases),
+        Counter(re.findall(r"\bself\.(\w+)", plain)),
+        tuple(dict.fromkeys(fetched)),
+    )
 
 
-def _line_and_above(owner: Owner, node: ast.AST) -> str:
-    """Return the line on which a node begins and the one above it."""
-    start = owner.span(node).start
-    above = owner.text.rfind("\n", 0, max(owner.text.rfind("\n", 0, start), 0)) + 1
-    end = owner.text.find("\n", start)
-    return owner.text[above : end if end >= 0 else len(owner.text)]
+def _is_kept(owner: Owner, node: ast.AST) -> bool:
+    """Return whether a comment on a statement's lines, or above them, says that it is kept unused."""
+    start, end = owner.span(node)
+    stop = owner.text.find("\n", end, end + _LINE)
+    if _KEPT.search(owner.text, start, stop if stop >= 0 else min(end + _LINE, len(owner.text))):
+        return True
+    above = owner.text[max(start - 4 * _LINE, 0) : max(owner.text.rfind("\n", 0, start), 0)].split("\n")
+    comments = takewhile(lambda line: line.lstrip()[:1] == "#", reversed(above))
+    return any(map(_KEPT.search, comments))
 
 
 @calls_rule("NRM712", name="norm-of-sibling", fix=Applicability.UNSAFE)
@@ -199,7 +239,7 @@ def norm_of_sibling(makes: Makes) -> Iterator[Problem]:
     """
     yield from _named_for_another(makes)
     for owner in makes.classes_at(uneven(makes.file.text)):
-        names = {f"self.{name}" for name in _made(owner)}
+        names = {f"self.{name}" for name in _made(owner, makes)}
         calls = [n for n in _nodes(owner) if isinstance(n, ast.Call) and dotted(n.func) in names]
         placed = sorted(((owner.span(call).end, call) for call in calls), key=_end) if len(names) > 1 else []
         for ours, theirs in _alternatives(owner) if placed else ():
@@ -217,7 +257,8 @@ def norm_of_sibling(makes: Makes) -> Iterator[Problem]:
 
 def _named_for_another(makes: Makes) -> Iterator[Problem]:
     """Yield the norms of queries that are applied to keys, and those of keys that are applied to queries."""
-    places = crossed(makes.file.text)
+    text = makes.file.text
+    places = crossed(text) if re.search(r"\btorch\b", text) else ()
     for owner, function in ((one, f) for one in makes.classes_at(places) for f in one.around(places)):
         for stmt in statements(function):
             call = stmt.value if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 else None
@@ -226,32 +267,53 @@ def _named_for_another(makes: Makes) -> Iterator[Problem]:
             base, _, name = dotted(call.func).rpartition(".")
             given, kept = _last(call.args[0]), _last(stmt.targets[0])
             sibling = other_tag(name)
-            if base and sibling and tag(given) == tag(kept) == tag(sibling) and _has(makes, sibling):
+            if base and sibling and tag(given) == tag(kept) == tag(sibling) and _is_norms(name) and _has(text, sibling):
+                if _tells_apart(function, sibling):
+                    continue
                 source = f"{base}.{sibling}"
                 repair = partial(makings.edited, f"Write `{source}`", (Edit(owner.span(call.func), source),))
                 message = f"`{name}` is applied to `{given}`, which `{sibling}` is named for"
                 yield Problem(owner.span(call), message, repair, owner=f"{owner.name}.{function.name}")
 
 
+def _is_norms(name: str) -> bool:
+    """Return whether one of a name's words says norm, as `layernorm` does and `transform` doesn't."""
+    words = [word for word in name.lower().split("_") if _NORMS.fullmatch(word)]
+    return any(not word.startswith(_NO_NORMS) for word in words)
+
+
+def _tells_apart(function: Function, sibling: str) -> bool:
+    """Return whether a function applies the sibling to what it is named for, or asks whether there is none."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(func=called, args=[first, *_]) if _last(called) == sibling:
+                if tag(_last(first)) in ("", tag(sibling)):
+                    return True
+            case ast.Compare(left=left, ops=[ast.Is()]) if _last(left) == sibling:
+                return True
+    return False
+
+
 def _last(node: ast.expr) -> str:
     return dotted(node).rpartition(".")[2]
 
 
-def _has(makes: Makes, attribute: str) -> bool:
-    """Return whether the text has an attribute of this name."""
-    return re.search(rf"\.{attribute}\b", COMMENT.sub("", makes.file.text)) is not None
+def _has(text: str, attribute: str) -> bool:
+    """Return whether a text has an attribute of this name."""
+    return re.search(rf"\.{attribute}\b", COMMENT.sub("", text)) is not None
 
 
 def _alternatives(owner: Owner) -> Iterator[tuple[Span, Span]]:
-    """Yield each two branches of a method, and methods like `forward_pre` and `forward_post`, in either order."""
-    pairs = list(combinations([f.body for f in owner.functions if f.name.startswith("forward_p")][:_FEW], 2))
+    """Yield the branches for pre-norm and post-norm, which may be methods, in either order."""
+    methods = {f.name: f.body for f in owner.functions}
+    pairs = [(methods["forward_pre"], methods["forward_post"])] if {"forward_pre", "forward_post"} <= {*methods} else []
     for function in owner.functions:
         blocks = [getattr(n, name) for n in ast.walk(function) for name in ("body", "orelse") if hasattr(n, name)]
         for block in (b for b in blocks if isinstance(b, list)):
             branches = ((at, stmt) for at, stmt in enumerate(block) if isinstance(stmt, ast.If))
             for at, stmt in branches:
                 rest = stmt.orelse or (block[at + 1 :] if isinstance(stmt.body[-1], ast.Return) else [])
-                pairs += [(stmt.body, rest)] if rest else []
+                pairs += [(stmt.body, rest)] if rest and _VARIANTS.search(ast.unparse(stmt.test)) else []
     for one, two in pairs:
         spans = [Span(owner.span(body[0]).start, owner.span(body[-1]).end) for body in (one, two)]
         yield spans[0], spans[1]

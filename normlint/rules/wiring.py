@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -134,8 +134,9 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
                 if kept is None:
                     found = ((one, _keeps(read.module, one, there)) for one, there, _ in read.steps)
                     kept = {one: pair for one, pair in found if pair[1]}
-                names = {name, half.name}
-                others = [n for one, (stream, n) in kept.items() if not names.isdisjoint((stream, _assigned(one)))]
+                names, parts = {name, half.name}, _branches_around(read, stmt)
+                beside = {one: pair for one, pair in kept.items() if _branches_around(read, one) <= parts}
+                others = [n for one, (stream, n) in beside.items() if not names.isdisjoint((stream, _assigned(one)))]
                 layers = _layers(added, values) - {half.norm}
                 near = any(_are_halves(half.norm, layers, other, renamed=half.name != name) for other in others)
                 if near and stmt not in kept and _is_lost(read, half, kept):
@@ -169,12 +170,14 @@ def _half_of_norm(read: Read, name: str, added: ast.expr, values: Values) -> _Ha
     return _Half(norm, call, given.id, settled(given.id, before))
 
 
-def _is_lost(read: Read, half: _Half, kept: Iterable[ast.stmt]) -> bool:
+def _is_lost(read: Read, half: _Half, kept: Mapping[ast.stmt, tuple[str, str]]) -> bool:
     """Return whether a norm's input is the function's argument or a residual, and nothing else reads its elements."""
     sums = (getattr(one, "value", None) for one in kept)
     if half.came not in read.parameters and all(half.came is not one for one in sums):
         return False
     apart = _apart_from(read, half.call)
+    if any(norm == half.norm for one, (_, norm) in kept.items() if one in apart):
+        return False  # the other branch keeps the input: which of both is wanted is asked
     for stmt, values, _ in (step for step in read.steps if step[0] not in apart):
         asked = {n.value for n in ast.walk(stmt) if isinstance(n, ast.Attribute) and n.attr in _ASKED}
         parts = [getattr(stmt, name) for name in _HEADS if hasattr(stmt, name)] if hasattr(stmt, "body") else [stmt]
@@ -193,6 +196,15 @@ def _apart_from(read: Read, call: ast.Call) -> set[ast.AST]:
     for branch in (n for n in ast.walk(read.function) if isinstance(n, ast.If)):
         body, orelse = ({n for one in part for n in ast.walk(one)} for part in (branch.body, branch.orelse))
         found |= orelse if call in body else body if call in orelse else set()
+    return found
+
+
+def _branches_around(read: Read, stmt: ast.stmt) -> set[tuple[ast.AST, bool]]:
+    """Return the conditions of a function that a statement is run under, each with its outcome."""
+    found: set[tuple[ast.AST, bool]] = set()
+    for branch in (n for n in ast.walk(read.function) if isinstance(n, ast.If)):
+        parts = ((branch.body, True), (branch.orelse, False))
+        found |= {(branch, taken) for part, taken in parts if any(stmt in ast.walk(one) for one in part)}
     return found
 
 

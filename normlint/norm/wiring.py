@@ -18,6 +18,7 @@ from normlint.text.syntax import parsed_part
 
 _MOST: Final = 400  # statements; longer functions aren't read
 _NORM: Final = re.compile(r"(?!Pre|Post|Conv|Linear|Add|Res)\w*Norm(?:\d[dD]|[A-Z]\w{0,4})?")
+_TENSORS: Final = ("Parameter", "Buffer", "Tensor", "Size")  # what a norm makes that is no module
 _FAR: Final = 24  # values that are followed
 _BODIES: Final = ("body", "orelse", "finalbody")
 
@@ -259,7 +260,7 @@ def is_norm(call: ast.Call, makes: Makes) -> bool:
         for name, value in stored(function):
             made = called_last(value) if isinstance(value, ast.Call) else ""
             held = isinstance(value, ast.Name) and value.id in taken and f"self.{name}(" in ast.unparse(found.node)
-            if held or (made[:1].isupper() and made != "Parameter" and "Norm" not in made):
+            if held or (made[:1].isupper() and made not in _TENSORS and "Norm" not in made):
                 return False
     return True
 

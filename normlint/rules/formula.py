@@ -161,7 +161,8 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
         elif c.centred[0] != c.centred[1] and (c.centred[1] or _is_affine(c) or norm.owner.intent in _CENTRED):
             where = "input" if c.centred[0] else "statistic"
             message = f"the mean is subtracted on one side only: the {where} is not centred"
-            yield Problem(c.statistic.span, message, partial(formula.centre, norm, c))
+            rms = any("rms" in test.lower() for test, yes in c.tests if yes)  # an RMS norm is meant on this path
+            yield Problem(c.statistic.span, message, None if rms else partial(formula.centre, norm, c))
 
 
 def _is_difference(mono: Mono) -> bool:

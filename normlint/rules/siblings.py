@@ -85,17 +85,17 @@ def unused_norm(makes: Makes) -> Iterator[Problem]:
     others = [*norm_applied_twice(makes), *norm_of_sibling(makes)] if owners else []  # whose fix may apply it
     for owner in owners:
         made = _made(owner, makes) if _is_complete(owner) else {}
-        read, fetched = _read(owner) if made else set(), _in_text(owner.text).fetched
-        left = {n: c for n, c in made.items() if n not in read and not n.startswith(fetched) and not _is_kept(owner, c)}
+        calls = Counter(dotted(n.func) for n in _nodes(owner) if made and isinstance(n, ast.Call))
+        twice = {ast.dump(call): name for name, call in made.items() if calls[f"self.{name}"] > 1}
+        read, text = _read(owner) if made else set(), _in_text(owner.text)
         own = (p.message for p in others if p.owner.partition(".")[0] == owner.name)
         explained = {ast.dump(made[n]) for message in own for n in re.findall(r"`(\w+)`", message) if n in made}
-        calls = Counter(dotted(n.func) for n in _nodes(owner) if isinstance(n, ast.Call))
-        twice = {ast.dump(call): name for name, call in made.items() if calls[f"self.{name}"] > 1}
+        left = {name: call for name, call in made.items() if name not in read and not _is_kept(owner, call)}
         for name, call in left.items():
             same = ast.dump(call)
             more = f", and `{twice[same]}` {calls[f'self.{twice[same]}']} times" if same in twice else ""
             message = f"`{name}` is never applied{more}"
-            if same not in explained:
+            if same not in explained and (more or not text.may_fetch(name)):
                 yield Problem(
                     owner.span(call), message, severity="error" if more else "", owner=owner.name, rests_on=(name,)
                 )
@@ -143,7 +143,7 @@ def _is_abstract(function: Function) -> bool:
 def _read(owner: Owner) -> set[str]:
     """Return the attributes that the class reads, or the rest of the text: as a subclass's, or another name's."""
     text = _in_text(owner.text)
-    found, own = {*text.quoted, *text.others}, Counter[str]()
+    found, own = {*text.others}, Counter[str]()
     for function in owner.functions:
         making = _MAKING.fullmatch(function.name) is not None
         nodes = [n for n in ast.walk(function) if isinstance(n, ast.Attribute)]
@@ -170,6 +170,10 @@ class _InText(NamedTuple):
     bases: frozenset[str]  # the names in the brackets of classes, and those that have another name or are patched
     own: Counter[str]  # how often the text has an attribute of `self`
     fetched: tuple[str, ...]  # what names begin with that are put together, as in `getattr(block, f"norm{i}")`
+
+    def may_fetch(self, name: str) -> bool:
+        """Return whether an attribute of this name may be read by a string."""
+        return name in self.quoted or name.startswith(self.fetched)
 
 
 @lru_cache(maxsize=1)

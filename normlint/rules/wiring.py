@@ -126,6 +126,7 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
     """
     for read in functions(makes):
         kept: dict[ast.stmt, tuple[str, str]] | None = None
+        of = {one: there for one, there, _ in read.steps}
         for stmt, values, last in read.steps:
             for name, added in _sums(stmt):
                 half = _half_of_norm(read, name, added, values)
@@ -136,7 +137,8 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
                     kept = {one: pair for one, pair in found if pair[1]}
                 names, parts = {name, half.name}, _branches_around(read, stmt)
                 beside = {one: pair for one, pair in kept.items() if _branches_around(read, one) <= parts}
-                others = [n for one, (stream, n) in beside.items() if not names.isdisjoint((stream, _assigned(one)))]
+                streams = {one: {_assigned(one), *_summed_up(stream, of[one])} for one, (stream, _) in beside.items()}
+                others = [norm for one, (_, norm) in beside.items() if not names.isdisjoint(streams[one])]
                 layers = _layers(added, values) - {half.norm}
                 near = any(_are_halves(half.norm, layers, other, renamed=half.name != name) for other in others)
                 if near and stmt not in kept and _is_lost(read, half, kept):
@@ -144,6 +146,13 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
                     alone = isinstance(last, ast.Assign) and last.value is half.call and half.name == name
                     repair = _normed_within(read.module.owner, last if alone else None, stmt, name)
                     yield Problem(read.module.owner.span(stmt), message, repair, owner=read.qualname)
+
+
+def _summed_up(name: str, values: Values) -> set[str]:
+    """Return a name, and those that what it stands for is a sum of."""
+    found = settled(name, values)
+    sides = (found.left, found.right) if isinstance(found, ast.BinOp) else ()
+    return {name, *(one.id for one in sides if isinstance(one, ast.Name))}
 
 
 class _Half(NamedTuple):

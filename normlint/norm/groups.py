@@ -13,7 +13,8 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from normlint.norm.conventions import intent
-from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, defaults, dotted, plain, stored
+from normlint.norm.makes import Makes, Owner, constructors, defaults, stored
+from normlint.norm.nodes import Function, arguments, dotted, plain
 from normlint.norm.wiring import called_last
 from normlint.text.finding import Span
 

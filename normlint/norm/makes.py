@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from normlint.norm.nodes import Function, annotated, arguments, dotted, plain
 from normlint.norm.numbers import may_be_eps, number
 from normlint.text.elsewhere import Definition, Elsewhere, File
 from normlint.text.finding import Span
@@ -37,6 +38,8 @@ _OTHER_NN: Final = re.compile(  # mlx.nn, say
     re.MULTILINE,
 )
 _ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_][\w.]*)[ \"']*[\]|,)=]")  # the names of classes in annotations
+_CONFIGURATION: Final = re.compile(r"^class (\w+(?:Config|Configuration|Args))\b", re.MULTILINE)
+_CONFIGURATIONS: Final = re.compile(r"config|cfg|args")  # parameters whose class need not be named
 _TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")
 _EPS: Final = re.compile(r"(?:\b|_|norm|[0-9])eps(?:ilon)?(?![a-z])", re.IGNORECASE)
@@ -44,7 +47,6 @@ _INHERITED: Final = 6  # most bases, from a class upwards, that are looked throu
 _SEVERAL: Final = 2
 _MOST: Final = 500  # calls of a text that are looked at
 _BLOCKS: Final = ("body", "handlers", "orelse", "finalbody", "cases")  # the fields of a node that hold statements
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Eps(NamedTuple):
@@ -190,9 +192,8 @@ class Makes:
             if hinted and "eps" not in self.file.text[slice(*piece.span)] and not any(self._around(piece)):
                 continue
             takes_eps = hinted and _TAKES_EPS.search(self.file.text, *piece.span) is not None
-            if not takes_eps and not any(
-                map(self._eps_of_configuration, _ANNOTATED.findall(self.file.text, *piece.span))
-            ):
+            kinds = (*_ANNOTATED.findall(self.file.text, *piece.span), self._configuration)
+            if not takes_eps and not any(map(self._eps_of_configuration, kinds)):
                 continue
             for made in self._made(piece):
                 eps = self.eps_of(made.name) if made.given is None else None
@@ -328,9 +329,16 @@ class Makes:
     def configured(self, made: Made) -> Iterator[Configured]:
         """Yield every eps for norms in the configurations that its function takes, found by their annotations."""
         for argument in arguments(made.function):
-            kind = annotated(argument.annotation)
+            named = argument.annotation is None and _CONFIGURATIONS.fullmatch(argument.arg) is not None
+            kind = self._configuration if named else annotated(argument.annotation)
             for attribute, value in self._eps_of_configuration(kind).items():
                 yield Configured(argument.arg, kind, attribute, value)
+
+    @cached_property
+    def _configuration(self) -> str:
+        """Return the one class of configurations in the text that has an eps for norms; empty if there are several."""
+        names = [name for name in _CONFIGURATION.findall(self.file.text) if self._eps_of_configuration(name)]
+        return names[0] if len(names) == 1 else ""
 
     def _eps_of_configuration(self, kind: str) -> dict[str, float]:
         """Return the attributes of a class of configurations that hold an eps for norms, with their defaults."""
@@ -464,33 +472,3 @@ def is_eps_of_norm(name: str) -> bool:
     """Return whether an attribute of this name holds the eps of layer or RMS norms, and not of others."""
     words = name.lower()
     return is_eps(name) and not any(other in words for other in ("batch", "group", "instance", "adam", "bn_", "gn_"))
-
-
-def dotted(node: ast.expr) -> str:
-    """Return a dotted name as it is written, such as `a.b.c`, without what is before a call or a subscript."""
-    if isinstance(node, ast.Attribute):
-        return f"{dotted(node.value)}.{node.attr}"
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def plain(call: ast.Call) -> bool:
-    """Return whether a call unpacks no arguments with `*` or `**`."""
-    return not any(isinstance(a, ast.Starred) for a in call.args) and all(k.arg for k in call.keywords)
-
-
-def arguments(function: Function) -> tuple[ast.arg, ...]:
-    """Return the parameters that may be passed by name."""
-    return (*function.args.args, *function.args.kwonlyargs)
-
-
-def annotated(node: ast.expr | None) -> str:
-    """Return the one class that an annotation names; empty if it names none or several."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        body = parsed_part(node.value, Span(0, len(node.value))).body
-        node = body[0].value if body and isinstance(body[0], ast.Expr) else None
-    if isinstance(node, ast.Subscript) and dotted(node.value).rpartition(".")[2] == "Optional":
-        return annotated(node.slice)
-    if isinstance(node, ast.BinOp):
-        sides = {annotated(node.left), annotated(node.right)} - {""}
-        return sides.pop() if len(sides) == 1 else ""
-    return dotted(node) if isinstance(node, ast.Name | ast.Attribute) else ""

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, dotted, plain, statements, stored
+from normlint.norm.makes import Makes, Owner, constructors, statements, stored
+from normlint.norm.nodes import Function, arguments, dotted, plain
 from normlint.text.pieces import COMMENT
 from normlint.text.syntax import parsed_part
 

@@ -12,18 +12,8 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-from normlint.norm.makes import (
-    Configured,
-    Eps,
-    Function,
-    Made,
-    Makes,
-    annotated,
-    arguments,
-    defaults,
-    dotted,
-    stored,
-)
+from normlint.norm.makes import Configured, Eps, Made, Makes, defaults, stored
+from normlint.norm.nodes import Function, annotated, arguments, dotted
 from normlint.norm.numbers import may_be_eps, number
 from normlint.rules.registry import RULES, Fixes, Problem, Repair, calls_rule
 from normlint.text.finding import REVIEW, Applicability, Edit, Finding, Span

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from normlint.norm.conventions import is_grouping
 from normlint.norm.groups import Choice, gains
-from normlint.norm.makes import Function, Makes, Owner, dotted, plain, statements, stored
+from normlint.norm.makes import Makes, Owner, statements, stored
+from normlint.norm.nodes import Function, dotted, plain
 from normlint.norm.wiring import functions, traced
 from normlint.rules.registry import Problem, calls_rule
 from normlint.text.finding import REVIEW

@@ -354,7 +354,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
     applied = [] if starts_at_zero(norm.owner.name) else applied
     wrong = {g.param.name: g for g in applied if _starts_wrong(g) and not _starts_right(norm, g)}
     for g in applied:
-        sole = all(other.offset == g.offset for other in applied)
+        sole = g.param.axis == "last" and all(other.offset == g.offset for other in applied)
         refilled = [
             _REFILLED.get((g.offset, how), "") for one, how in norm.owner.refilled if one == g.param.name and sole
         ]

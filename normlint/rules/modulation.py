@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import takewhile
 
-from normlint.norm.makes import Makes, dotted, plain
+from normlint.norm.makes import Makes
+from normlint.norm.nodes import dotted, plain
 from normlint.norm.numbers import number
 from normlint.norm.wiring import Module, Read, Step, Value, Values, called_last, functions, made_of, names_in, traced
 from normlint.rules.registry import Fixes, Problem, calls_rule

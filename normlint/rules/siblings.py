@@ -11,7 +11,8 @@ from functools import lru_cache, partial
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from normlint.norm.makes import Function, Makes, Owner, arguments, constructors, dotted, statements
+from normlint.norm.makes import Makes, Owner, constructors, statements
+from normlint.norm.nodes import Function, arguments, dotted
 from normlint.norm.wiring import called_last, is_norm
 from normlint.rules.registry import Fixes, Problem, calls_rule
 from normlint.rules.wiring import norm_applied_twice

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from normlint.norm.makes import Makes, Owner, dotted
+from normlint.norm.makes import Makes, Owner
+from normlint.norm.nodes import dotted
 from normlint.norm.wiring import Module, Read, Values, called_last, functions, made_of, settled, traced
 from normlint.rules.registry import Fixes, Problem, Repair, calls_rule
 from normlint.text.finding import Applicability, Edit, Span

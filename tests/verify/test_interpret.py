@@ -38,12 +38,10 @@ CASES = {
         "Norm.forward", None, SKIPPED, "str.format"),
     "what is missing is named": (
         NORM.replace("+ self.eps", "+ self.eps + offset"), "Norm.forward", None, SKIPPED, "offset"),
-    "what torch says of dtypes, of tracing and of its backends is asked": (
-        NORM.replace("x.float()", "x.to(get_computation_dtype(x.dtype))")
-        .replace("    def forward(self, x):\n", "    def forward(self, x):\n        if is_fx_symbolic_tracing() or not "
-        "(torch.backends.cudnn.enabled or True):\n            return x\n")
-        .replace("import torch\n", "import torch\nfrom torch._prims_common import get_computation_dtype\n"
-        "from torch.fx._symbolic_trace import is_fx_symbolic_tracing\n", 1), "Norm.forward", None, MATCH, ""),
+    "what torch says of dtypes and of its backends is asked": (
+        NORM.replace("x.float()", "x.to(get_computation_dtype(x.dtype)) if torch.backends.cudnn.enabled else x.float()")
+        .replace("import torch\n", "import torch\nfrom torch._prims_common import get_computation_dtype\n", 1),
+        "Norm.forward", None, MATCH, ""),
     "a subclass of torch's that sets its own eps is held to that": (
         "from torch import nn\n\n\nclass Norm(nn.LayerNorm):\n    def __init__(self, *args, **kwargs):\n"
         "        super().__init__(*args, **kwargs)\n        self.eps = 1e-9\n\n    def forward(self, x):\n"

@@ -31,9 +31,8 @@ _SPACES: Final = frozenset(
         "torch.autograd.function torch.cuda torch.cuda.amp torch.amp torch.utils torch.utils.checkpoint torch.jit "
         "torch.compiler torch._dynamo torch.onnx torch.distributed torch.version torch.backends torch.fx torch._C "
         "math numbers functools typing typing_extensions collections collections.abc abc operator copy warnings "
-        "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types "
-        "packaging packaging.version platform sys torch.cuda.nvtx torch.profiler torch.backends.cudnn "
-        "torch._prims_common torch.fx._symbolic_trace"
+        "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types packaging "
+        "packaging.version platform sys torch.cuda.nvtx torch.profiler torch.backends.cudnn torch._prims_common"
     ).split()
 )
 PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
@@ -57,8 +56,7 @@ _UNCHANGING: Final = frozenset(
 )
 _FALSE: Final = (
     "torch.jit.is_scripting torch.jit.is_tracing torch.compiler.is_compiling torch.compiler.is_dynamo_compiling "
-    "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting "
-    "torch.fx._symbolic_trace.is_fx_symbolic_tracing torch.fx._symbolic_trace.is_fx_tracing"
+    "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting"
 ).split()
 _NO_OPS: Final = (
     *(f"warnings.{name}" for name in "warn simplefilter filterwarnings".split()),
@@ -82,7 +80,6 @@ _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "torch.utils.checkpoint": frozenset(["checkpoint"]),
     "torch.backends.cudnn": frozenset(["enabled", "allow_tf32", "deterministic", "is_available", "version"]),
     "torch._prims_common": frozenset(["get_computation_dtype", "is_float_dtype", "is_integer_dtype"]),
-    "torch.fx._symbolic_trace": frozenset(),
     "torch.distributed": frozenset(["is_available", "is_initialized"]),
     "torch.version": frozenset(["cuda", "hip"]),
     "torch.nn.parameter": frozenset(["Parameter"]),
@@ -126,8 +123,7 @@ def imported(path: str) -> Any:
 
 def is_elsewhere(what: str) -> bool:
     """Return whether an `Unknown` came from a package of which the tables hold nothing, so that it can't set torch."""
-    root = what.removeprefix(_IMPORT).partition(".")[0]
-    return what.startswith(_IMPORT) and not any(space.partition(".")[0] == root for space in _SPACES)
+    return what.startswith(_IMPORT) and what.removeprefix(_IMPORT).partition(".")[0] not in PACKAGES
 
 
 def is_same(path: str) -> bool:
@@ -184,8 +180,7 @@ def member(space: Space, name: str, *, importing: bool = False) -> Any:
         return Unknown(path) if importing else _refuse(path)
     module = _module(space.path)
     if not hasattr(module, name):
-        error = ImportError if importing else AttributeError
-        raise error(f"module {space.path!r} has no attribute {name!r}")
+        raise (ImportError if importing else AttributeError)(f"module {space.path!r} has no attribute {name!r}")
     found = getattr(module, name)
     if not _is_allowed(space.path, name, found):
         return Unknown(path) if importing else _refuse(path)

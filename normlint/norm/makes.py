@@ -38,7 +38,7 @@ _OTHER_NN: Final = re.compile(  # mlx.nn, say
     re.MULTILINE,
 )
 _ANNOTATED: Final = re.compile(r"[:\[|][ \"']*([A-Za-z_][\w.]*)[ \"']*[\]|,)=]")  # the names of classes in annotations
-_CONFIGURATION: Final = re.compile(r"^class (\w+(?:Config|Configuration|Args))\b", re.MULTILINE)
+_CONFIGURATION: Final = re.compile(r"^class (\w*(?:Config|Configuration|Args))\b", re.MULTILINE)
 _CONFIGURATIONS: Final = re.compile(r"config|cfg|args")  # parameters whose class need not be named
 _TAKES_EPS: Final = re.compile(r"def \w+\([^()]*eps")
 _CALLED: Final = re.compile(r"\b(\w+)\(")

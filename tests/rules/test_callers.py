@@ -87,7 +87,12 @@ SMALL = "\n@dataclass\nclass Small:\n    dim: int = 8\n"
 SILENT = {
     "the configuration's eps is the class's default": WHOLE.replace("1e-5", "1e-6"),
     "the owner's configuration has no eps": WHOLE.replace(MODEL, SMALL + MODEL.replace(": Config", ": Small", 1)),
-    "the owner's configuration isn't known": WHOLE.replace("config: Config", "config", 1),
+    "the owner's configuration may be one of two": (
+        "class OtherConfig:\n    norm_eps: float = 1e-3\n\n" + WHOLE.replace("config: Config", "config", 1)
+    ),
+    "what is no configuration by its name has no class": (
+        WHOLE.replace("config: Config", "parent", 1).replace("config.dim", "parent.dim", 1)
+    ),
     "it is passed by its place": WHOLE.replace(Q_NORM, f"{Q_NORM}, 1e-5"),
     "what is passed is not to be seen": WHOLE.replace(Q_NORM, f"{Q_NORM}, **more"),
     "the class takes no eps": WHOLE.replace("dim, eps=1e-6", "dim").replace("= eps", "= 1e-6"),

@@ -74,6 +74,27 @@ SILENT = {
     "a layer whose name has norm in it": BLOCK.replace(MADE, "self.norm2 = weight_norm(nn.Linear(dim, dim))"),
     "a loss": BLOCK.replace(MADE, "self.norm2 = NormLoss(dim)"),
     "its gain alone is read": BLOCK.replace("x + self.mlp", "x * self.norm2.weight + self.mlp"),
+    "its base is abstract": BLOCK.replace("return x + self.mlp(self.norm1(x))", "raise NotImplementedError"),
+    "a base's header has several lines": BLOCK + "\nclass Own(\n    Block,\n):\n    def forward(self, x):\n"
+    "        return self.norm2(x)\n",
+    "a subclass has a base by another name": BLOCK + "\nBase = Block\n\nclass Own(Base):\n    def forward(self, x):\n"
+    "        return self.norm2(x)\n",
+    "a subclass stands in a branch": BLOCK + "\nif True:\n    class Own(Block):\n        def forward(self, x):\n"
+    "            return self.norm2(x)\n",
+    "its forward is replaced": BLOCK + "\ndef run(self, x):\n    return self.norm2(x)\n\nBlock.forward = run\n",
+    "it has two names": BLOCK.replace(MADE, "self.norm2 = self.last = norm_layer(dim)"),
+    "names are put together": BLOCK + "\ndef run(block, x, i):\n    return getattr(block, f'norm{i}')(x)\n",
+    "the forward goes through all modules": BLOCK.replace("x + self.mlp", "run(self.modules(), x) + self.mlp"),
+    "a length is no layer": BLOCK.replace(MADE, "self.norm2 = torch.norm(dim)"),
+    "the comment above has several lines": BLOCK.replace(MADE, f"# A checkpoint has it,\n        # so\n        {MADE}"),
+    "a variant shares it": "from torch import nn\n\n" + LAYER.replace("norm_first", "share"),
+    "the keys have their own norm in the other branch": "from torch import nn\n\n" + ATTENTION.replace(
+        "        k = self.q_norm(k)\n", "        if self.shared:\n            k = self.q_norm(k)\n        else:\n"
+        "            k = self.k_norm(k)\n"),
+    "there may be no norm of keys": "from torch import nn\n\n" + ATTENTION.replace(
+        "        k = self.q_norm(k)\n", "        if self.k_norm is None:\n            k = self.q_norm(k)\n"),
+    "a word only ends like a norm": "from torch import nn\n\n" + ATTENTION.replace("q_norm", "q_transform").replace(
+        "k_norm", "k_transform"),
     "each norm has its own input": "from torch import nn\n\n" + ATTENTION.replace("self.q_norm(k)", "self.k_norm(k)"),
     "there is no norm of keys": "from torch import nn\n\n" + ATTENTION.replace("k_norm.weight", "scale"),
     "queries become keys": "from torch import nn\n\n" + ATTENTION.replace("k = self.q_norm(k)", "k = self.q_norm(q)"),
@@ -134,13 +155,34 @@ def reported(file: Path) -> list[str]:
     return [one.code for one in check_path(str(file), Demand()).findings if one.code in RULES]
 
 
-def test_another_file_of_the_package_applies_it(tmp_path: Path) -> None:
-    model = "from pkg.block import Block\n\ndef run(x, b: Block):\n    return b.{}(x)\n"
-    files = {"pkg/block.py": BLOCK, "pkg/__init__.py": "", "pkg/model.py": model.format("norm1")}
-    file = laid(tmp_path, files)
-    assert reported(file) == ["NRM711"]
-    (file.parent / "other.py").write_text(model.format("norm2"))
+USERS = {
+    "by a name": "from pkg.block import Block\n\ndef run(x, b: Block):\n    return b.norm2(x)\n",
+    "of one of several": "from pkg.block import Block\n\ndef run(x, m):\n    return m.blocks[-1].norm2(x)\n",
+    "by a string": "from pkg.block import Block\n\ndef run(x, b):\n    return getattr(b, 'norm' + '2')(x)\n",
+    "a decorated subclass": "from pkg.block import Block\n\n@register('last')\nclass Last(Block):\n"
+    "    def forward(self, x):\n        return self.norm2(x)\n",
+    "a subclass of a subclass": "from pkg.middle import Middle\n\nclass Last(Middle):\n    def forward(self, x):\n"
+    "        return self.norm2(x)\n",
+    "by the package": "import pkg\n\ndef run(x):\n    return pkg.Block(8).norm2(x)\n",
+}
+
+
+@pytest.mark.parametrize("user", USERS.values(), ids=USERS)
+def test_another_file_of_the_package_applies_it(user: str, tmp_path: Path) -> None:
+    file = laid(
+        tmp_path, {"pkg/block.py": BLOCK, "pkg/__init__.py": "", "pkg/model.py": "from pkg.block import Block\n"}
+    )
     importers._package.cache_clear()
+    assert reported(file) == ["NRM711"]
+    (file.parent / "other.py").write_text(user)
+    importers._package.cache_clear()
+    assert reported(file) == []
+
+
+def test_a_script_beside_the_package_applies_it(tmp_path: Path) -> None:
+    file = laid(tmp_path, {"pkg/block.py": BLOCK, "pkg/__init__.py": "", "train.py": USERS["by a name"]})
+    importers._package.cache_clear()
+    importers._scripts.cache_clear()
     assert reported(file) == []
 
 

@@ -133,6 +133,13 @@ SILENT = {
         f"x = self.input_norm(x)\nx = x + self.adapter(x)\n{SECOND}"
     ),
     "a layer that holds a norm is applied twice": "return self.pre_norm(self.pre_norm(x))",
+    "the other branch keeps the input": (
+        f"if self.post:\n    x = self.norm1(x)\n    x = x + self.attention(x)\n"
+        f"else:\n    x = x + self.attention(self.norm1(x))\n{SECOND}"
+    ),
+    "the half that keeps the input is in another branch": (
+        f"{HALF}\nif self.training:\n    return x + self.mlp(self.norm2(x))\nreturn x"
+    ),
     "a norm under a condition is applied for two of them": "return self.ada_norm(self.ada_norm(x, c), x)",
     "the features are behind the batch": "q = x.view(-1, self.dim, self.head_size)\nreturn self.channels_norm(q)",
     "post-norm": "x = self.norm1(x + self.attention(x))\nx = self.norm2(x + self.mlp(x))\nreturn x",
@@ -151,6 +158,21 @@ FOUND = {
     "a method scales and shifts": (f"a, b = {SPLIT}\nh = self.norm1(x)\nreturn self.modulate(h, b, a)", "NRM703"),
     "a norm is nested in itself": ("return self.norm1(self.norm1(x))", "NRM704"),
     "a norm is applied to its output": ("x = self.norm1(x)\nx = self.norm1(x)\nreturn x", "NRM704"),
+    "one of two in a branch is of the norm": (
+        "if self.pre:\n    h = self.norm1(x)\n    x = h + self.attention(h)\n"
+        "    h = self.norm2(x)\n    x = x + self.mlp(h)\n"
+        "else:\n    x = self.norm1(x + self.attention(x))\n    x = self.norm2(x + self.mlp(x))\nreturn x",
+        "NRM705",
+    ),
+    "what is added is one of several results": (
+        "h = self.norm1(x)\na, b = self.attention(h)\nx = h + a\n"
+        "r = x\nx = self.norm2(x)\nx = r + self.mlp(x)\nreturn x",
+        "NRM705",
+    ),
+    "the other half adds to their sum": (
+        "x = self.norm1(x)\nh = x + self.attention(x)\nout = h + self.mlp(self.norm2(h))\nreturn out",
+        "NRM705",
+    ),
     "one of two residuals is of the norm": (f"{HALF}\n{SECOND}", "NRM705"),
     "comments stand between both": (
         f"{HALF}\n{SECOND}".replace("norm1(x)", "norm1(x)  # before\n# and then"),

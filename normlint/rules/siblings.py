@@ -34,6 +34,7 @@ _OF_ALL: Final = ("modules", "named_modules", "state_dict", "parameters", "named
 _VARIANTS: Final = re.compile(r"norm|(?:^|[_.])(?:pre|post)(?:_|\b)")  # in the test between pre-norm and post-norm
 _FETCHED: Final = re.compile(r"\bgetattr\(([^,\n]+),[ \t]*(?:f?[\"'](\w*)[{%]|(?![f\"'])[^,)\n]+)")
 _NO_MODULE: Final = re.compile(r"(?:torch|nn|F|np|math)\b.*|.*(?:config|cfg|args|opt|module)")
+_VALUES: Final = re.compile(r"(?:^|_)(?:v|values?)(?:_|$)")  # which are neither queries nor keys
 _LINE: Final = 200  # characters
 _FEW: Final = 12  # norms of a branch
 _MOST: Final = 100  # norms of a class
@@ -292,7 +293,7 @@ def _tells_apart(function: Function, sibling: str) -> bool:
     for node in ast.walk(function):
         match node:
             case ast.Call(func=called, args=[first, *_]) if _last(called) == sibling:
-                if tag(_last(first)) in ("", tag(sibling)):
+                if tag(_last(first)) in ("", tag(sibling)) and not _VALUES.search(_last(first)):
                     return True
             case ast.Compare(left=left, ops=[ast.Is()]) if _last(left) == sibling:
                 return True

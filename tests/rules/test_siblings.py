@@ -127,6 +127,9 @@ FOUND = {
         ("NRM711", "`ln2` is never applied, and `ln1` 4 times"),
     ),
     "a norm of queries gets keys": ("from torch import nn\n\n" + ATTENTION, CROSSED),
+    "each norm gets what the next one is for": (
+        "from torch import nn\n\n" + ATTENTION.replace("return", "v = self.k_norm(v)\n        return"), CROSSED,
+    ),
     "a processor applies the norms of its module": (
         "from torch import nn\n\n" + ATTENTION.replace("(nn.Module)", "").replace("self.q_", "attn.q_"), CROSSED,
     ),

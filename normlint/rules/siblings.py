@@ -108,7 +108,7 @@ def _nodes(owner: Owner) -> Iterator[ast.AST]:
 
 
 def _made(owner: Owner, makes: Makes) -> dict[str, ast.Call]:
-    """Return the attributes that the constructor sets to a norm, and to nothing else, with the calls that make them."""
+    """Return the attributes that the constructor sets to a norm, with the calls that make them."""
     found: dict[str, ast.Call] = {}
     for init in constructors(owner.functions):
         given = {argument.arg for argument in arguments(init)}
@@ -139,7 +139,8 @@ def _is_complete(owner: Owner) -> bool:
 def _is_abstract(function: Function) -> bool:
     """Return whether a function has nothing but a docstring, `pass`, or an exception that it raises."""
     body = (s for s in function.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)))
-    return bool(function.decorator_list) or all(isinstance(stmt, ast.Raise | ast.Pass) for stmt in body)
+    decorated = any("abstract" in ast.unparse(one) for one in function.decorator_list)
+    return decorated or all(isinstance(stmt, ast.Raise | ast.Pass) for stmt in body)
 
 
 def _read(owner: Owner) -> set[str]:
@@ -149,12 +150,12 @@ def _read(owner: Owner) -> set[str]:
     for function in owner.functions:
         making = _MAKING.fullmatch(function.name) is not None
         nodes = [n for n in ast.walk(function) if isinstance(n, ast.Attribute)]
-        own.update(n.attr for n in nodes if dotted(n) == f"self.{n.attr}")
+        own.update(n.attr for n in nodes if _is_own(n))
         parts = {n.value for n in nodes if making and n.attr in _OF_NORM}
         found |= {n.attr for n in nodes if isinstance(n.ctx, ast.Load) and n not in parts}
         found.add(function.name)  # of a property
         if not making and any(n.attr in _OF_ALL for n in nodes):
-            found |= {n.attr for n in ast.walk(owner.node or function) if isinstance(n, ast.Attribute) and _is_own(n)}
+            found |= {n.attr for n in _nodes(owner) if isinstance(n, ast.Attribute) and _is_own(n)}
     derived = owner.name in text.bases
     return found.union(name for name, times in text.own.items() if derived and times > own[name])
 
@@ -184,12 +185,9 @@ def _in_text(text: str) -> _InText:
     headers = re.findall(r"^[ \t]*class[ \t]+\w+\(([^()]*(?:\([^()]*\)[^()]*)*)\)", plain, re.MULTILINE)
     bases = [name for header in headers for name in re.findall(r"\w+", header)]
     bases += re.findall(r"^[ \t]*\w+[ \t]*=[ \t]*(\w+)[ \t]*$", plain, re.MULTILINE)
-    bases += (
-        []
-        if re.search(r"\.forward[ \t]*=(?!=)", plain) is None
-        else re.findall(r"^class[ \t]+(\w+)", plain, re.MULTILINE)
-    )
-    fetched = re.findall(r"getattr\([^,\n]+,[ \t]*(?:f?[\"'](\w*)[{%]|(?![f\"'])[^,)\n]+)", plain)
+    if re.search(r"\.forward[ \t]*=(?!=)", plain) is not None:
+        bases += re.findall(r"^class[ \t]+(\w+)", plain, re.MULTILINE)
+    fetched = [begin for of, begin in _FETCHED.findall(plain) if not _NO_MODULE.fullmatch(of.strip())]
     fetched += [""] * len(re.findall(r"\)\.(?:named_)?children\(", plain))
     return _InText(
         frozenset(re.findall(r"(?<!\bself)\.(\w+)", plain)),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from normlint.norm.makes import Makes, Owner
-from normlint.norm.nodes import dotted
+from normlint.norm.nodes import Function, dotted
 from normlint.norm.wiring import Module, Read, Values, called_last, functions, made_of, settled, traced
 from normlint.rules.registry import Fixes, Problem, Repair, calls_rule
 from normlint.text.finding import Applicability, Edit, Span
@@ -136,8 +136,8 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
                 if kept is None:
                     found = ((one, _keeps(read.module, one, there)) for one, there, _ in read.steps)
                     kept = {one: pair for one, pair in found if pair[1]}
-                names, parts = {name, half.name}, _branches_around(read, stmt)
-                beside = {one: pair for one, pair in kept.items() if _branches_around(read, one) <= parts}
+                names, under = {name, half.name}, _conditions(read.function)
+                beside = {one: pair for one, pair in kept.items() if under[one] <= under[stmt]}
                 streams = {one: {_assigned(one), *_summed_up(stream, of[one])} for one, (stream, _) in beside.items()}
                 others = [norm for one, (_, norm) in beside.items() if not names.isdisjoint(streams[one])]
                 layers = _layers(added, values) - {half.norm}
@@ -189,33 +189,45 @@ def _is_lost(read: Read, half: _Half, kept: Mapping[ast.stmt, tuple[str, str]]) 
     if any(norm == half.norm for one, (_, norm) in kept.items() if one in apart):
         return False  # the other branch keeps the input: which of both is wanted is asked
     for stmt, values, _ in (step for step in read.steps if step[0] not in apart):
-        asked = {n.value for n in ast.walk(stmt) if isinstance(n, ast.Attribute) and n.attr in _ASKED}
-        parts = [getattr(stmt, name) for name in _HEADS if hasattr(stmt, name)] if hasattr(stmt, "body") else [stmt]
-        several = (one for part in parts for one in (part if isinstance(part, list) else [part]))
-        for node in (node for one in several for node in ast.walk(one)):
-            if node in asked or node is half.call.args[0] or not isinstance(node, ast.Name):
-                continue
-            if isinstance(node.ctx, ast.Load) and settled(node.id, values) == half.came:
-                return False
+        nodes = _own_nodes(stmt)
+        asked = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in _ASKED}
+        names = (n for n in nodes if isinstance(n, ast.Name) and n not in asked and n is not half.call.args[0])
+        if any(isinstance(n.ctx, ast.Load) and settled(n.id, values) == half.came for n in names):
+            return False
     return True
+
+
+def _own_nodes(stmt: ast.stmt) -> list[ast.AST]:
+    """Return the nodes of a statement, without those of the statements that it holds."""
+    parts = [getattr(stmt, name) for name in _HEADS if hasattr(stmt, name)] if hasattr(stmt, "body") else [stmt]
+    several = (one for part in parts for one in (part if isinstance(part, list) else [part]))
+    return [node for one in several for node in ast.walk(one)]
+
+
+@lru_cache(maxsize=1)  # asked for each sum of a function
+def _conditions(function: Function) -> dict[ast.AST, frozenset[tuple[ast.AST, bool]]]:
+    """Return the conditions under which each statement of a function is run, with their outcomes."""
+    found: dict[ast.AST, frozenset[tuple[ast.AST, bool]]] = {}
+    waiting: list[tuple[ast.AST, frozenset[tuple[ast.AST, bool]]]] = [(function, frozenset())]
+    while waiting:
+        node, under = waiting.pop()
+        for name, value in ast.iter_fields(node):
+            inner = (
+                under | {(node, name == "body")} if isinstance(node, ast.If) and name in ("body", "orelse") else under
+            )
+            children = [n for n in (value if isinstance(value, list) else [value]) if isinstance(n, ast.AST)]
+            found |= {child: inner for child in children if isinstance(child, ast.stmt)}
+            waiting += [(child, inner) for child in children if not isinstance(child, ast.expr)]
+    return found
 
 
 def _apart_from(read: Read, call: ast.Call) -> set[ast.AST]:
     """Return the statements in branches that aren't run where a call is."""
-    found: set[ast.AST] = set()
-    for branch in (n for n in ast.walk(read.function) if isinstance(n, ast.If)):
-        body, orelse = ({n for one in part for n in ast.walk(one)} for part in (branch.body, branch.orelse))
-        found |= orelse if call in body else body if call in orelse else set()
-    return found
-
-
-def _branches_around(read: Read, stmt: ast.stmt) -> set[tuple[ast.AST, bool]]:
-    """Return the conditions of a function that a statement is run under, each with its outcome."""
-    found: set[tuple[ast.AST, bool]] = set()
-    for branch in (n for n in ast.walk(read.function) if isinstance(n, ast.If)):
-        parts = ((branch.body, True), (branch.orelse, False))
-        found |= {(branch, taken) for part, taken in parts if any(stmt in ast.walk(one) for one in part)}
-    return found
+    under = _conditions(read.function)
+    simple = (one for one in under if not hasattr(one, "body"))
+    there = next((under[one] for one in simple if call in ast.walk(one)), frozenset())
+    other = {(branch, not taken) for branch, taken in there}
+    return {one for one, conditions in under.items() if not other.isdisjoint(conditions)}
 
 
 def _layers(added: ast.expr, values: Values) -> set[str]:

@@ -362,10 +362,18 @@ def _file(text: str, path: str) -> File:
 def _scripts(folder: str, when: int) -> list[_Other]:  # noqa: ARG001 - reads again after a while
     """Return the Python files in a folder, without those below it, with their contents."""
     try:
-        paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".py")]
-        return [_Other(path, read_bytes(path)) for path in paths[:_MOST_FILES]]
-    except (OSError, BadSourceError):
+        names = [name for name in os.listdir(folder) if name.endswith(".py")][:_MOST_FILES]
+    except OSError:
         return []
+    return [one for name in names if (one := _other(os.path.join(folder, name))) is not None]
+
+
+def _other(path: str) -> _Other | None:
+    """Return a file with its contents; None if it can't be read."""
+    try:
+        return _Other(path, read_bytes(path))
+    except (OSError, BadSourceError):
+        return None
 
 
 @lru_cache(maxsize=1)
@@ -378,11 +386,8 @@ def _package(folder: str, when: int) -> list[_Other]:  # noqa: ARG001 - reads ag
         below = package or at == folder  # of a folder of scripts, which may be anybody's home, the nearest ones only
         folders[:] = [one for one in folders if below and not one.startswith(".")]
         for file in files:
-            if file.endswith(".py") and left > 0:
-                try:
-                    data = read_bytes(os.path.join(at, file))
-                except (OSError, BadSourceError):
-                    continue
-                left -= len(data)
-                found.append(_Other(os.path.join(at, file), data))
+            other = _other(os.path.join(at, file)) if file.endswith(".py") and left > 0 else None
+            if other is not None:
+                left -= len(other.data)
+                found.append(other)
     return found

@@ -16,7 +16,7 @@ from normlint.norm.nodes import Function, arguments, dotted
 from normlint.norm.wiring import called_last, is_norm
 from normlint.rules.registry import Fixes, Problem, calls_rule
 from normlint.rules.wiring import norm_applied_twice
-from normlint.text.finding import WARNING, Applicability, Edit, Span
+from normlint.text.finding import ERROR, WARNING, Applicability, Edit, Span
 from normlint.text.making import crossed, idle, other_tag, tag, uneven
 from normlint.text.pieces import COMMENT
 
@@ -99,7 +99,7 @@ def unused_norm(makes: Makes) -> Iterator[Problem]:
             message = f"`{name}` is never applied{more}"
             if same not in explained and (more or not text.may_fetch(name)):
                 yield Problem(
-                    owner.span(call), message, severity="error" if more else "", owner=owner.name, rests_on=(name,)
+                    owner.span(call), message, severity=ERROR if more else "", owner=owner.name, rests_on=(name,)
                 )
 
 

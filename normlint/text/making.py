@@ -65,7 +65,7 @@ def may_make(text: str) -> bool:
             return True
         written = written or making.written
     marked = "Norm" in text and (bool(wired(text)) or _SPARED.search(text) is not None)
-    return marked or (written and configured(text)) or any(map(bool, (idle(text), crossed(text), uneven(text))))
+    return marked or (written and configured(text)) or any(of(text) for of in (idle, crossed, uneven))
 
 
 _SETS_EPS: Final = re.compile(

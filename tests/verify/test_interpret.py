@@ -38,8 +38,8 @@ CASES = {
         "Norm.forward", None, SKIPPED, "str.format"),
     "what is missing is named": (
         NORM.replace("+ self.eps", "+ self.eps + offset"), "Norm.forward", None, SKIPPED, "offset"),
-    "what torch says of dtypes and of its backends is asked": (
-        NORM.replace("x.float()", "x.to(get_computation_dtype(x.dtype)) if torch.backends.cudnn.enabled else x.float()")
+    "what torch says of dtypes is asked": (
+        NORM.replace("x.float()", "x.to(get_computation_dtype(x.dtype))")
         .replace("import torch\n", "import torch\nfrom torch._prims_common import get_computation_dtype\n", 1),
         "Norm.forward", None, MATCH, ""),
     "a subclass of torch's that sets its own eps is held to that": (

@@ -32,7 +32,7 @@ _SPACES: Final = frozenset(
         "torch.compiler torch._dynamo torch.onnx torch.distributed torch.version torch.backends torch.fx torch._C "
         "math numbers functools typing typing_extensions collections collections.abc abc operator copy warnings "
         "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types packaging "
-        "packaging.version platform sys torch.cuda.nvtx torch.profiler torch.backends.cudnn torch._prims_common"
+        "packaging.version platform sys torch.cuda.nvtx torch.profiler torch._prims_common"
     ).split()
 )
 PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
@@ -78,7 +78,6 @@ _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "torch.cuda.amp": frozenset(["autocast", "custom_fwd", "custom_bwd"]),
     "torch.amp": frozenset(["autocast", "custom_fwd", "custom_bwd", "is_autocast_available"]),
     "torch.utils.checkpoint": frozenset(["checkpoint"]),
-    "torch.backends.cudnn": frozenset(["enabled", "allow_tf32", "deterministic", "is_available", "version"]),
     "torch._prims_common": frozenset(["get_computation_dtype", "is_float_dtype", "is_integer_dtype"]),
     "torch.distributed": frozenset(["is_available", "is_initialized"]),
     "torch.version": frozenset(["cuda", "hip"]),

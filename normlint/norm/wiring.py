@@ -253,9 +253,14 @@ def _is_named(targets: list[ast.expr], value: ast.expr) -> bool:
 
 def is_norm(call: ast.Call, makes: Makes) -> bool:
     """Return whether a call makes a norm, and no module that holds one besides others, by its class or its name."""
-    found = makes.elsewhere.definition(dotted(call.func), makes.file)
+    return _is_norms_name(dotted(call.func), makes)
+
+
+@lru_cache(maxsize=64)  # a text makes many of one class
+def _is_norms_name(path: str, makes: Makes) -> bool:
+    found = makes.elsewhere.definition(path, makes.file)
     if found is None:
-        return _NORM.fullmatch(called_last(call)) is not None
+        return _NORM.fullmatch(path.rpartition(".")[2]) is not None
     for function in constructors(found.node.body):
         taken = {argument.arg for argument in arguments(function)}
         for name, value in stored(function):

@@ -39,6 +39,7 @@ _CALLED: Final = re.compile(r"orm(\w{0,40})\((?:(\w{1,60})[,)])?")
 _WORD: Final = re.compile(r"\w*$")
 _SET: Final = re.compile(r"\bself\.(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[^=\n][^\n]{0,80}$")
 _OWN_CALL: Final = re.compile(r"self\.(\w{1,40})\((?=\w)")
+_VARIANT: Final = re.compile(r"\n[ \t]+if [^\n]{0,60}(?:norm|pre|post)[^\n]{0,40}:\n|\n[ \t]+def forward_pre\b")
 _TAGS: Final = {"q": "k", "query": "key", "queries": "keys", "k": "q", "key": "query", "keys": "queries"}
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
 
@@ -150,7 +151,7 @@ def crossed(text: str) -> tuple[int, ...]:
 def uneven(text: str) -> tuple[int, ...]:
     """Return the offsets of the classes that call one of their norms more often than another, and have branches."""
     found: dict[int, dict[str, int]] = {}
-    for match in _OWN_CALL.finditer(text):
+    for match in _OWN_CALL.finditer(text) if _VARIANT.search(text) is not None else ():
         name = match[1]
         if "norm" in name or name[:2] == "ln":
             names = found.setdefault(text.rfind("\nclass ", 0, match.start()) + 1, {})

@@ -158,6 +158,7 @@ class Makes:
     def __init__(self, text: str, path: str = "") -> None:
         self.file = File(text, path)
         self.elsewhere = Elsewhere()
+        self.norms: dict[str, bool] = {}  # whether the class of a name is a norm and nothing more, once it was asked
         self._owners: dict[Piece, Owner] = {}
         self._norms: dict[Piece, tuple[Made, ...]] = {}
         self._eps: dict[str, Eps | None] = {}

@@ -253,11 +253,14 @@ def _is_named(targets: list[ast.expr], value: ast.expr) -> bool:
 
 def is_norm(call: ast.Call, makes: Makes) -> bool:
     """Return whether a call makes a norm, and no module that holds one besides others, by its class or its name."""
-    return _is_norms_name(dotted(call.func), makes)
+    path = dotted(call.func)
+    if path not in makes.norms:  # a text makes many of one class
+        makes.norms[path] = _is_norms_name(path, makes)
+    return makes.norms[path]
 
 
-@lru_cache(maxsize=64)  # a text makes many of one class
 def _is_norms_name(path: str, makes: Makes) -> bool:
+    """Return whether a name is that of a norm alone, by the class of this name or else by the name."""
     found = makes.elsewhere.definition(path, makes.file)
     if found is None:
         return _NORM.fullmatch(path.rpartition(".")[2]) is not None

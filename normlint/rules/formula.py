@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from normlint.evaluate.attributes import SIZES
-from normlint.evaluate.monomial import NOWHERE, Apply, Input, Mono, Param, Scalar, Step, bears_data
+from normlint.evaluate.monomial import NOWHERE, Apply, Mono, Param, Scalar, Step, bears_data, stats_of
 from normlint.norm.conventions import intent, is_scale_norm, is_uncentred, starts_at_zero
 from normlint.norm.norm import HALF, Computation, Gain, Norm
 from normlint.norm.recognise import deep_steps
@@ -26,6 +26,9 @@ def _last_power(c: Computation) -> Span:
     """Return the place of the last root or division of the statistic."""
     steps = [s for s in c.trail if s.op in _ROOTS]
     return steps[-1].span if steps else c.statistic.span
+
+
+_BOTH = 2  # sides of a difference
 
 
 @rule("NRM401", name="inverted-scale", fix=Applicability.SAFE, about=("power",))
@@ -166,13 +169,13 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
 
 
 def _is_difference(mono: Mono) -> bool:
-    """Return whether it is one tensor minus another, which isn't made from it."""
+    """Return whether it is one tensor minus another, or minus the mean of another, and not minus a mean of its own."""
     atom = mono.factors[0].atom if len(mono.factors) == 1 else None
-    several = (
-        [one for one in atom.args if isinstance(one, Mono)] if isinstance(atom, Apply) and atom.name == "-" else []
-    )
-    inputs = [f.atom for one in several for f in one.factors]
-    return bool(several) and all(isinstance(one, Input) for one in inputs) and len(inputs) == len(set(inputs))
+    parts = atom.args if isinstance(atom, Apply) and atom.name == "-" else ()
+    sides = [one for one in parts if isinstance(one, Mono) and one.has_data]
+    own = {f.atom for one in sides for f in one.factors}
+    means = (stat for one in sides for stat in stats_of(one))
+    return len(sides) == _BOTH and all(own.isdisjoint(f.atom for f in stat.inner.factors) for stat in means)
 
 
 def _is_affine(c: Computation) -> bool:
@@ -374,7 +377,10 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
 _REFILLED = {
     (1.0, "ones"): "1 + `weight`, which is filled with ones later: the gain starts at 2",
     (None, "zeros"): "`weight` is filled with zeros later: the output starts at 0",
-    (None, "random"): "`weight` is drawn around 0 later: each feature starts at its own scale and sign",
+    (
+        None,
+        "random",
+    ): "`weight` is filled with random values around 0 later: each feature starts at another scale",
 }
 
 

@@ -45,8 +45,8 @@ _OF_NORM: Final = ("weight", "bias", "eps")
 def unused_norm(makes: Makes) -> Iterator[Problem]:
     """Is made and never applied.
 
-    What it was made for is left as it is, and its gain gets no gradient, of which distributed training complains. It
-    is an error where another norm that is made like it is applied twice, perhaps in its place.
+    The layer that it was made for isn't normalised. Its gain gets no gradient, so distributed training may stop with
+    an error. It is reported as an error where another norm that is made like it is applied twice, perhaps in its place.
 
     Instead: Apply it where it belongs, or drop it
 
@@ -95,7 +95,8 @@ def unused_norm(makes: Makes) -> Iterator[Problem]:
         left = {name: call for name, call in made.items() if name not in read and not _is_kept(owner, call)}
         for name, call in left.items():
             same = ast.dump(call)
-            more = f", and `{twice[same]}` {calls[f'self.{twice[same]}']} times" if same in twice else ""
+            times = calls[f"self.{twice[same]}"] if same in twice else 0
+            more = f", and `{twice[same]}` is applied {times} times" if times else ""
             message = f"`{name}` is never applied{more}"
             if same not in explained and (more or not text.may_fetch(name)):
                 yield Problem(
@@ -213,10 +214,9 @@ def _is_kept(owner: Owner, node: ast.AST) -> bool:
 def norm_of_sibling(makes: Makes) -> Iterator[Problem]:
     """Is applied where its sibling belongs.
 
-    The gain that was trained for the keys scales the queries, or the other way round; a checkpoint of the original
-    gives other outputs.
+    One layer's gain scales what another layer's was trained for, so a checkpoint of the original gives other outputs.
 
-    Instead: Call the norm that is named for it
+    Instead: Call the norm that is meant there
 
     ```py
     from torch import nn
@@ -238,6 +238,10 @@ def norm_of_sibling(makes: Makes) -> Iterator[Problem]:
     -        k = self.q_norm(k)
     +        k = self.k_norm(k)
     ```
+
+    Two things are compared: the words for queries and keys in the names of norms and of what they get, and the
+    branches for pre-norm and post-norm, where one applies a norm twice in the place of another that the other branch
+    applies. A function that also applies the right norm, or asks whether there is one, is left alone.
 
     Fix safety: unsafe: a checkpoint may have been trained with the other gain.
     """

@@ -120,11 +120,11 @@ FOUND = {
     ),
     "another is applied twice": (
         BLOCK.replace("return x", "x = self.norm1(x)\n        return x"),
-        ("NRM711", "`norm2` is never applied, and `norm1` 2 times"),
+        ("NRM711", "`norm2` is never applied, and `norm1` is applied 2 times"),
     ),
     "no branch applies the other": (
         "from torch import nn\n\n" + LAYER.replace("self.mlp(self.ln2", "self.mlp(self.ln1"),
-        ("NRM711", "`ln2` is never applied, and `ln1` 4 times"),
+        ("NRM711", "`ln2` is never applied, and `ln1` is applied 4 times"),
     ),
     "a norm of queries gets keys": ("from torch import nn\n\n" + ATTENTION, CROSSED),
     "each norm gets what the next one is for": (

@@ -29,6 +29,9 @@ _FP32: Final = re.compile(r"(?:\bfloat32\b|\.float\(\))")
 _ROOT: Final = re.compile(r"\*\* *\(?(?:0?\.5|1 */ *2)\b|\bsqrt\((?![\d.]|[^()\n]{0,80}-)")  # of a length, such as √D
 _ASSIGNED: Final = re.compile(r"\b(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[ \t]*(?:[\w.]+\(\[)?(?:\w+\.)*$")
 _IMPORT: Final = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_OWN_BASE: Final = re.compile(
+    r"^[ \t]*class \w+\((?!(?:(?:torch\.)?nn\.)?Module\))", re.MULTILINE
+)  # any but a module's
 _ATTRIBUTE: Final = re.compile(r"\bself\.(\w+) = ")
 _DEF: Final = re.compile(r"^([ \t]*)def \w+.*\n(?:(?:\1[ \t].*|[ \t]*#.*)?\n)*", re.MULTILINE)
 _ASKED: Final = "(?:data|dtype|device|shape|numel|size)"  # of a gain, without a use of its values
@@ -98,11 +101,20 @@ def _applied_by(path: str, owner: str, name: str) -> str:
         if other.path == os.path.abspath(path) or (name.encode() not in other.data and other.path not in importing):
             continue
         text = COMMENT.sub("", other.text)
-        own = re.search(rf"\bself\.{name} *[:=](?!=)", text) is not None
         known = other.path in importing or re.search(rf"\b{owner}\b", text) is not None
-        if (known and held.search(text)) or (not own and inherited.search(text)):
+        if (known and held.search(text)) or (inherited.search(text) and _reads_inherited(text, name, inherited)):
             return os.path.basename(other.path)
     return ""
+
+
+def _reads_inherited(text: str, name: str, read: re.Pattern[str]) -> bool:
+    """Return whether a class with a base, or a function that may become its method, reads what it doesn't set."""
+    classes = _classes(text)
+    outside = text
+    for body in classes:
+        outside = outside.replace(body, "", 1)
+    parts = [body for body in classes if _OWN_BASE.search(body)] + [outside]
+    return any(read.search(one) and not re.search(rf"\bself\.{name} *[:=](?!=)", one) for one in parts)
 
 
 def _users(path: str, name: str, chosen: Callable[[str], bool] = bool) -> Iterator[tuple[str, str]]:

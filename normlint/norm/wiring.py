@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ _MOST: Final = 400  # statements; longer functions aren't read
 _NORM: Final = re.compile(r"(?!Pre|Post|Conv|Linear|Add|Res)\w*Norm(?:\d[dD]|[A-Z]\w{0,4})?")
 _TENSORS: Final = ("Parameter", "Buffer", "Tensor", "Size")  # what a norm makes that is no module
 _FAR: Final = 24  # values that are followed
+_LEAVING: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _BODIES: Final = ("body", "orelse", "finalbody")
 
 
@@ -193,18 +194,36 @@ def _calls(steps: Iterable[Step]) -> Iterator[Called]:
                 yield Called(name.removeprefix("self."), node, values, last)
 
 
-def _steps(body: Iterable[ast.stmt], values: Values) -> Iterator[Step]:
+def _steps(body: Iterable[ast.stmt], values: Values) -> Generator[Step, None, Values]:
+    """Yield the statements, those within others too, and return the values of names after them."""
     last: ast.stmt | None = None
     for stmt in body:
         yield stmt, values, last
-        for inner in (getattr(stmt, name, ()) for name in _BODIES):
-            yield from _steps(inner, values)
+        ends: dict[str, Values] = {}
+        for name in _BODIES:
+            ends[name] = yield from _steps(getattr(stmt, name, ()), values)
         written = {n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         after = {**values, **{name: Value(ast.Constant(...), {}) for name in written}}  # unread, each by itself
         if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
             given = _given(stmt.targets[0], stmt.value)
             after.update({target.id: Value(value, values) for target, value in given if isinstance(target, ast.Name)})
+        elif isinstance(stmt, ast.If):
+            blocks = ((stmt.body, ends["body"]), (stmt.orelse, ends["orelse"]))
+            reached = [end for block, end in blocks if not (block and isinstance(block[-1], _LEAVING))]
+            after.update({name: _either(name, reached) for name in written if reached})
+        elif isinstance(stmt, ast.With):
+            after.update({name: value for name, value in ends["body"].items() if name in written})
         values, last = after, stmt
+    return values
+
+
+def _either(name: str, ends: Sequence[Values]) -> Value:
+    """Return what a name stands for after branches: one value, or a choice of several."""
+    several = [end.get(name, Value(ast.Name(name, ast.Load()), {})) for end in ends]
+    if all(value is several[0] for value in several):
+        return several[0]
+    one, two = (ast.Name(word, ast.Load()) for word in ("then", "else"))
+    return Value(ast.IfExp(ast.Constant(...), one, two), dict(zip(("then", "else"), several, strict=True)))
 
 
 def _given(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:

@@ -21,6 +21,7 @@ from normlint.rules import (
     precision,
     reduction,
     runtime,
+    sharing,
     siblings,
     wiring,
 )
@@ -45,6 +46,7 @@ FAMILIES = (
     modulation,
     wiring,
     siblings,
+    sharing,
     fit,
     modernize,
     runtime,

@@ -22,7 +22,7 @@ from normlint.text.pieces import COMMENT
 
 makings = Fixes("makings")
 _MODULES: Final = ("nn.Module", "torch.nn.Module", "Module")
-_GIVEN: Final = re.compile(r"norm(?:_(?:layer|cls|class|fn))?")  # the parameters that a norm is made with
+_GIVEN: Final = re.compile(r"(?:\w+_)?norm(?:_(?:layer|cls|class|fn))?")  # the parameters that a norm is made with
 _NORMS: Final = re.compile(r"(?:[a-z]*norm|ln)\d?")  # the word of a name that says norm
 _NO_NORMS: Final = ("transform", "unnorm", "denorm")
 _MAKING: Final = re.compile(r"_*(?:init|reset|reset_parameters|(?:init|initialize)_(?:weights|parameters))_*")

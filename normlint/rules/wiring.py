@@ -64,16 +64,16 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
                 inner = traced(inner, values) if _assigned(last) == inner.id else None
             if module.norm(inner) == name:
                 message = f"`{name}` is applied to its own output"
-                repair = _replaced(module, node.func, _unused(module, name))
+                left = unused(module, name)
+                repair = _replaced(module, node.func, f"self.{left[0]}" if len(left) == 1 else "")
                 yield Problem(module.owner.span(node), message, repair, owner=read.qualname)
 
 
-def _unused(module: Module, name: str) -> str:
-    """Return the one norm that is made like this one and never called; empty if there are none or several."""
+def unused(module: Module, name: str) -> list[str]:
+    """Return the norms that are made like this one and never called."""
     made = ast.dump(module.owned[name])
     alike = (other for other, call in module.alone.items() if other != name and ast.dump(call) == made)
-    unused = [f"self.{other}" for other in alike if module.written(other) == 1]
-    return unused[0] if len(unused) == 1 else ""
+    return [other for other in alike if module.written(other) == 1]
 
 
 def _replaced(module: Module, node: ast.expr, source: str) -> Repair | None:
@@ -136,7 +136,7 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
                 if kept is None:
                     found = ((one, _keeps(read.module, one, there)) for one, there, _ in read.steps)
                     kept = {one: pair for one, pair in found if pair[1]}
-                names, under = {name, half.name}, _conditions(read.function)
+                names, under = {name, half.name}, conditions(read.function)
                 beside = {one: pair for one, pair in kept.items() if under[one] <= under[stmt]}
                 streams = {one: {_assigned(one), *_summed_up(stream, of[one])} for one, (stream, _) in beside.items()}
                 others = [norm for one, (_, norm) in beside.items() if not names.isdisjoint(streams[one])]
@@ -205,7 +205,7 @@ def _own_nodes(stmt: ast.stmt) -> list[ast.AST]:
 
 
 @lru_cache(maxsize=1)  # asked for each sum of a function
-def _conditions(function: Function) -> dict[ast.AST, frozenset[tuple[ast.AST, bool]]]:
+def conditions(function: Function) -> dict[ast.AST, frozenset[tuple[ast.AST, bool]]]:
     """Return the conditions under which each statement of a function is run, with their outcomes."""
     found: dict[ast.AST, frozenset[tuple[ast.AST, bool]]] = {}
     waiting: list[tuple[ast.AST, frozenset[tuple[ast.AST, bool]]]] = [(function, frozenset())]
@@ -223,7 +223,7 @@ def _conditions(function: Function) -> dict[ast.AST, frozenset[tuple[ast.AST, bo
 
 def _apart_from(read: Read, call: ast.Call) -> set[ast.AST]:
     """Return the statements in branches that aren't run where a call is."""
-    under = _conditions(read.function)
+    under = conditions(read.function)
     simple = (one for one in under if not hasattr(one, "body"))
     there = next((under[one] for one in simple if call in ast.walk(one)), frozenset())
     other = {(branch, not taken) for branch, taken in there}

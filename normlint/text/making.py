@@ -39,6 +39,7 @@ _CALLED: Final = re.compile(r"orm(\w{0,40})\((?:(\w{1,60})[,)])?")
 _WORD: Final = re.compile(r"\w*$")
 _SET: Final = re.compile(r"\bself\.(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[^=\n][^\n]{0,80}$")
 _OWN_CALL: Final = re.compile(r"self\.(\w{1,40})\((?=\w)")
+_OWN_NORM: Final = re.compile(r"self\.(\w{0,40}(?:norm|ln|bn)\w{0,40})\((?=\w)")
 _VARIANT: Final = re.compile(r"\n[ \t]+if [^\n]{0,60}(?:norm|pre|post)[^\n]{0,40}:\n|\n[ \t]+def forward_pre\b")
 _TAGS: Final = {"q": "k", "query": "key", "queries": "keys", "k": "q", "key": "query", "keys": "queries"}
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
@@ -103,6 +104,7 @@ def _wired(text: str) -> Iterator[int]:
     for pattern in (_TWICE, _HANDED, *([_MODULATED] if " * (1" in text else ())):
         yield from (match.start() for match in pattern.finditer(text))
     yield from _viewed(text)
+    yield from _shared(text)
     yield from _fed(text)
     yield from (making.start for making in (makings(text) if any(word in text for word in _GROUPS) else ()))
 
@@ -187,8 +189,18 @@ def _summed(text: str) -> Iterator[int]:
     """Yield the offsets at which something is added to a norm's output soon, and the input isn't held by a name."""
     for match in _NORMED.finditer(text):
         before = text[max(match.start() - _NEAR, 0) : match.start()].rpartition("def ")[2]
-        if f"= {match[1]}\n" not in before and _SUM.search(text, match.end() - 1, match.end() + _NEAR):
+        if f"= {match[1]}\n" not in before and _SUM.search(text, match.end() - 1, match.end() + 3 * _NEAR):
             yield match.start()
+
+
+def _shared(text: str) -> Iterator[int]:
+    """Yield the offsets at which a function calls a norm of `self` again."""
+    last: dict[str, int] = {}
+    for match in _OWN_NORM.finditer(text):
+        before = last.get(match[1], -1)
+        if before >= 0 and text.find("\n    def ", before, match.start()) < 0:
+            yield match.start()
+        last[match[1]] = match.start()
 
 
 def _viewed(text: str) -> Iterator[int]:

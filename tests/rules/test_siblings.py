@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,8 @@ from tests.rules.test_callers import laid
 RULES = ("NRM711", "NRM712")
 
 
-def found(text: str, path: str = "") -> list[tuple[str, str]]:
-    several = called(text, path, RULES.__contains__).found if may_make(text) else ()
+def found(text: str, path: str = "", codes: Sequence[str] = RULES) -> list[tuple[str, str]]:
+    several = called(text, path, codes.__contains__).found if may_make(text) else ()
     return [(finding.code, finding.message) for finding, _ in several]
 
 

@@ -1,0 +1,140 @@
+"""A norm that stands at several layers, which share its gain."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rules.test_siblings import found as reported
+
+BLOCK = """\
+from torch import nn
+import torch.nn.functional as F
+
+class Block(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.norm = nn.LayerNorm(dim)
+        self.norm2 = nn.LayerNorm(dim)
+        self.attention = nn.MultiheadAttention(dim, 8)
+        self.mlp = nn.Linear(dim, dim)
+        self.head = nn.Linear(dim, dim)
+        self.dropout = nn.Dropout(0.1)
+        self.layers = nn.ModuleList([nn.Linear(dim, dim)])
+
+    def forward(self, x, context):
+"""
+PRE_NORM = ("x = x + self.attention(self.norm(x))", "return x + self.mlp(self.norm(x))")
+POST_NORM = ("x = self.norm(x + self.attention(x))", "return self.norm(x + self.mlp(x))")
+
+
+def found(lines: tuple[str, ...], *changes: tuple[str, str]) -> list[str]:
+    text = BLOCK + "".join(f"        {line}\n" for line in lines) + "        return self.norm2(x)\n"
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return [message for code, message in reported(text, codes=("NRM713",)) if code == "NRM713"]
+
+
+SILENT = {
+    "without a gain": (
+        PRE_NORM,
+        ("self.norm = nn.LayerNorm(dim)", "self.norm = nn.LayerNorm(dim, elementwise_affine=False)"),
+    ),
+    "an instance norm, which has no gain unless asked": (
+        PRE_NORM,
+        ("self.norm = nn.LayerNorm", "self.norm = nn.InstanceNorm1d"),
+    ),
+    "a gain by a flag": (
+        PRE_NORM,
+        ("self.norm = nn.LayerNorm(dim)", "self.norm = nn.LayerNorm(dim, elementwise_affine=dim > 1)"),
+    ),
+    "the layer is called again as well": (
+        ("x = self.norm(x + self.mlp(x))", "x = self.norm(x + self.mlp(x))", "x = self.head(x)"),
+    ),
+    "the layer is called again as well, in pre-norm": (
+        ("x = x + self.mlp(self.norm(x))", "x = x + self.mlp(self.norm(x))"),
+    ),
+    "queries and keys": (("q, k = self.norm(x), self.norm(context)", "x = self.attention(q, k)"),),
+    "two inputs, each with a layer": (
+        ("a = self.attention(self.norm(x))", "b = self.mlp(self.norm(context))", "x = a + b"),
+    ),
+    "before a layer in pre-norm, behind it in post-norm": (
+        (
+            "if self.first:",
+            "    x = self.norm(x)",
+            "x = x + self.mlp(x)",
+            "if not self.first:",
+            "    x = self.norm(x)",
+            "x = self.head(x)",
+        ),
+    ),
+    "either of two, by a condition in an expression": (
+        (
+            "h = self.norm(x) if self.first else x",
+            "x = x + self.mlp(h)",
+            "x = x if self.first else self.norm(x)",
+            "x = self.head(x)",
+        ),
+    ),
+    "a branch that returns": (
+        ("if self.first:", "    return x + self.mlp(self.norm(x))", "x = self.norm(x + self.attention(x))"),
+    ),
+    "an activation between them": (("x = self.norm(x)", "x = self.norm(self.dropout(x))", "x = self.head(x)"),),
+    "at each round of a loop, behind its layer": (("for layer in self.layers:", "    x = self.norm(x + layer(x))"),),
+    "at the output, for each stage": (
+        (
+            "outs = []",
+            "for layer in self.layers:",
+            "    x = layer(x)",
+            "    outs.append(self.norm(x))",
+            "outs.append(self.norm(x))",
+        ),
+    ),
+    "a norm of its own for each layer": (PRE_NORM, ("self.mlp(self.norm(x))", "self.mlp(self.norm2(x))")),
+    "another of the same kind is never applied": (  # NRM711 says so
+        PRE_NORM,
+        ("return self.norm2(x)", "return x"),
+    ),
+}
+FOUND = {
+    "pre-norm": (PRE_NORM,),
+    "post-norm": (POST_NORM,),
+    "an RMSNorm": (PRE_NORM, ("self.norm = nn.LayerNorm", "self.norm = nn.RMSNorm")),
+    "a gain by keyword": (
+        PRE_NORM, ("self.norm = nn.LayerNorm(dim)", "self.norm = nn.InstanceNorm1d(dim, affine=True)")),
+    "dropout on the branches": (
+        ("x = x + self.dropout(self.attention(self.norm(x)))", "x = x + self.dropout(self.mlp(self.norm(x)))"),
+    ),
+    "the branch has a name, and several results": (
+        ("h, _ = self.attention(x, x, x)", "x = self.norm(x + h)", "h = self.mlp(x)", "x = self.norm(x + h)"),
+    ),
+    "in a row": (("x = self.norm(self.attention(x))", "x = self.norm(self.mlp(x))"),),
+    "layers of a loop": (
+        ("for attn, mlp in self.layers:", "    x = x + attn(self.norm(x))", "    x = x + mlp(self.norm(x))"),
+    ),
+    "the second one in a branch": (
+        ("x = x + self.attention(self.norm(x))", "if self.wide:", "    x = x + self.mlp(self.norm(x))"),
+    ),
+    "a branch between them": (
+        (
+            "h = self.norm(x)", "if self.wide:", "    h = self.attention(h)", "else:", "    h = self.attention(h, h)",
+            "x = x + h", "x = x + self.mlp(self.norm(x))",
+        ),
+    ),
+    "under a context manager": (
+        ("with torch.autocast('cuda'):", "    x = x + self.attention(self.norm(x))", "x = x + self.mlp(self.norm(x))"),
+    ),
+    "three times": ((PRE_NORM[0], "x = x + self.mlp(self.norm(x))", "x = x + self.head(self.norm(x))"),),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SILENT.values(), ids=SILENT)
+def test_ignored_is(case: tuple) -> None:
+    lines, *changes = case
+    assert not found(lines, *changes)
+
+
+@pytest.mark.parametrize("case", FOUND.values(), ids=FOUND)
+def test_reported_once_is(case: tuple) -> None:
+    lines, *changes = case
+    assert found(lines, *changes) == ["`norm` is applied at several layers, which share its gain"]

@@ -127,6 +127,10 @@ class Module:
         return name if name in self.alone and is_norm(self.owned[name], self.makes) else ""
 
 
+class Either(ast.IfExp):
+    """What a name stands for after an `if`: the name `then`, or the name `else`."""
+
+
 class Called(NamedTuple):
     """A call of an attribute of `self` with arguments, in a statement that contains no other statements."""
 
@@ -223,7 +227,7 @@ def _either(name: str, ends: Sequence[Values]) -> Value:
     if all(value is several[0] for value in several):
         return several[0]
     one, two = (ast.Name(word, ast.Load()) for word in ("then", "else"))
-    return Value(ast.IfExp(ast.Constant(...), one, two), dict(zip(("then", "else"), several, strict=True)))
+    return Value(Either(ast.Constant(...), one, two), dict(zip(("then", "else"), several, strict=True)))
 
 
 def _given(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
@@ -242,6 +246,14 @@ def traced(node: ast.expr, values: Values) -> ast.expr:
     while isinstance(value.node, ast.Name) and value.node.id in value.values:
         value = value.values[value.node.id]
     return value.node
+
+
+def choices(name: str, values: Values) -> list[Value]:
+    """Return what a name stands for by the branch that is taken; empty if it is one thing."""
+    value = Value(ast.Name(name, ast.Load()), values)
+    while isinstance(value.node, ast.Name) and value.node.id in value.values:
+        value = value.values[value.node.id]
+    return [value.values["then"], value.values["else"]] if isinstance(value.node, Either) else []
 
 
 def settled(name: str, values: Values) -> str | ast.expr:

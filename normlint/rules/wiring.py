@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from typing import NamedTuple
 
 from normlint.norm.makes import Makes, Owner
 from normlint.norm.nodes import Function, dotted
-from normlint.norm.wiring import Module, Read, Values, called_last, functions, made_of, settled, traced
+from normlint.norm.wiring import Module, Read, Value, Values, called_last, choices, functions, made_of, settled, traced
 from normlint.rules.registry import Fixes, Problem, Repair, calls_rule
 from normlint.text.finding import Applicability, Edit, Span
 
@@ -126,11 +127,12 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
     Fix safety: unsafe: the outputs change, and a checkpoint may have been trained with the norm's output.
     """
     for read in functions(makes):
+        yield from _by_flag(read)
         kept: dict[ast.stmt, tuple[str, str]] | None = None
         of = {one: there for one, there, _ in read.steps}
         for stmt, values, last in read.steps:
             for name, added in _sums(stmt):
-                half = _half_of_norm(read, name, added, values)
+                half = _half_of_norm(read, Value(ast.Name(name), values), added, values)
                 if half is None:
                     continue
                 if kept is None:
@@ -149,6 +151,28 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
                     yield Problem(read.module.owner.span(stmt), message, repair, owner=read.qualname)
 
 
+def _by_flag(read: Read) -> Iterator[Problem]:
+    """Yield the residual of a norm that stands before a layer, or behind it, by a flag: where it is before it."""
+    calls = [call for call in read.norms() if isinstance(call.given, ast.Name)]
+    twice = any(times > 1 for times in Counter(call.name for call in calls).values())
+    for stmt, values, _ in read.steps if twice else ():
+        behind = {c.name for c in calls if traced(c.given, c.values) is getattr(stmt, "value", None)}
+        for name, added in _sums(stmt) if behind else ():
+            several = choices(name, values)
+            for value, other in (several, several[::-1]) if several else ():
+                half = _half_of_norm(read, value, added, values)
+                known = half is not None and half.norm in behind and half.came == _settled(other)
+                if half is not None and known and _is_lost(read, half, {}):
+                    message = (
+                        f"where `self.{half.norm}` is applied first, the residual is what it gave, not what came in"
+                    )
+                    yield Problem(read.module.owner.span(stmt), message, owner=read.qualname)
+
+
+def _settled(value: Value) -> str | ast.expr:
+    return settled(value.node.id, value.values) if isinstance(value.node, ast.Name) else value.node
+
+
 def _summed_up(name: str, values: Values) -> set[str]:
     """Return a name, and those that what it stands for is a sum of."""
     found = settled(name, values)
@@ -165,9 +189,9 @@ class _Half(NamedTuple):
     came: str | ast.expr
 
 
-def _half_of_norm(read: Read, name: str, added: ast.expr, values: Values) -> _Half | None:
-    """Return the norm whose output a name is, if the module computes from it what is added to it; else None."""
-    call = settled(name, values)
+def _half_of_norm(read: Read, value: Value, added: ast.expr, values: Values) -> _Half | None:
+    """Return the norm whose output a value is, if the module computes from it what is added to it; else None."""
+    call = traced(*value)
     norm = read.module.norm(call) if isinstance(call, ast.Call) else ""
     given = call.args[0] if isinstance(call, ast.Call) and norm and len(call.args) == 1 else None
     if not isinstance(call, ast.Call) or not isinstance(given, ast.Name):

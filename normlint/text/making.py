@@ -41,6 +41,8 @@ _SET: Final = re.compile(r"\bself\.(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[^=\n][^\
 _OWN_CALL: Final = re.compile(r"self\.(\w{1,40})\((?=\w)")
 _OWN_NORM: Final = re.compile(r"self\.(\w{0,40}(?:norm|ln|bn)\w{0,40})\((?=\w)")
 _VARIANT: Final = re.compile(r"\n[ \t]+if [^\n]{0,60}(?:norm|pre|post)[^\n]{0,40}:\n|\n[ \t]+def forward_pre\b")
+_TAKES: Final = re.compile(r"\bdef __init__\(\s*self\b")
+_SETTING: Final = re.compile(r"[(,]\s*(\w*norm\w*)(?=[ \t]*[:=,)])", re.IGNORECASE)
 _TAGS: Final = {"q": "k", "query": "key", "queries": "keys", "k": "q", "key": "query", "keys": "queries"}
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
 
@@ -67,7 +69,7 @@ def may_make(text: str) -> bool:
             return True
         written = written or making.written
     marked = "Norm" in text and (bool(wired(text)) or _SPARED.search(text) is not None)
-    return marked or (written and configured(text)) or any(of(text) for of in (idle, crossed, uneven))
+    return marked or (written and configured(text)) or any(of(text) for of in (idle, crossed, uneven, lost))
 
 
 _SETS_EPS: Final = re.compile(
@@ -134,6 +136,25 @@ def _idle(text: str) -> Iterator[int]:
 @lru_cache(maxsize=512)
 def _read_of(name: str) -> re.Pattern[str]:
     return re.compile(rf"\.{name}\b(?!\.(?:weight|bias)\b|[ \t]*(?::[^=\n]{{1,80}})?=(?!=))")
+
+
+@lru_cache(maxsize=2)
+def lost(text: str) -> tuple[int, ...]:
+    """Return the offsets of the constructors that may take a setting of norms, and not hand it on everywhere."""
+    return tuple(_lost(text)) if "norm" in text else ()
+
+
+def _lost(text: str) -> Iterator[int]:
+    for match in _TAKES.finditer(text):
+        end = _closing(text, match.end(), 4 * _FARTHEST)
+        names = set(_SETTING.findall(text, match.end(), end))
+        body = text[end : text.find("\n    def ", end)] if names else ""
+        if any(not re.search(rf"\b{name}\b(?! ?=[^=])", body) or _is_flag_of_two(text, name) for name in names):
+            yield match.start()
+
+
+def _is_flag_of_two(text: str, name: str) -> bool:
+    return len(re.findall(rf"\b{name}(?: ?: ?bool)? ?= ?(?:True|False)\b", text)) > 1
 
 
 @lru_cache(maxsize=2)
@@ -229,9 +250,9 @@ def makings(text: str) -> Iterator[Making]:
             yield Making(before[2], match.start(), inside)
 
 
-def _closing(text: str, start: int) -> int:
+def _closing(text: str, start: int, farthest: int = _FARTHEST) -> int:
     depth = 1
-    for match in _BRACKET.finditer(text, start, start + _FARTHEST):
+    for match in _BRACKET.finditer(text, start, start + farthest):
         depth += 1 if match.group() == "(" else -1
         if not depth:
             return match.start()

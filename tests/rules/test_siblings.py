@@ -112,6 +112,7 @@ FOUND = {
     "nothing applies it": (BLOCK, NEVER),
     "it is one of torch": (BLOCK.replace(MADE, "self.norm2: nn.Module = nn.LayerNorm(dim)"), NEVER),
     "it may be an Identity": (BLOCK.replace(MADE, f"{MADE} if dim else nn.Identity()"), NEVER),
+    "its class is a parameter with a longer name": (BLOCK.replace("norm_layer", "qk_norm_layer"), NEVER),
     "it is made in a branch": (BLOCK.replace(MADE, f"if dim:\n            {MADE}"), NEVER),
     "another class applies its own": (BLOCK + BLOCK.replace("Block", "Other").replace("norm1(x)", "norm2(x)"),
                                       NEVER),
@@ -181,6 +182,14 @@ def test_another_file_of_the_package_applies_it(user: str, tmp_path: Path) -> No
     (file.parent / "other.py").write_text(user)
     importers._package.cache_clear()
     assert reported(file) == []
+
+
+def test_another_class_that_applies_a_norm_of_its_own_is_no_use(tmp_path: Path) -> None:
+    own = "from torch import nn\n\nclass Other(nn.Module):\n    def forward(self, x):\n        return self.norm2(x)\n"
+    file = laid(tmp_path, {"block.py": BLOCK, "other.py": own})
+    importers._package.cache_clear()
+    importers._scripts.cache_clear()
+    assert reported(file) == ["NRM711"]
 
 
 def test_a_script_beside_the_package_applies_it(tmp_path: Path) -> None:

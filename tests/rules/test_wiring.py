@@ -90,6 +90,14 @@ VIEWED = "4, self.head_size)"
 SPLIT = "self.mlp(c).chunk(2)"
 HALF = "x = self.norm1(x)\nx = x + self.attention(x)"
 SECOND = "return x + self.mlp(self.norm2(x))"
+FLAGGED = """\
+if self.pre:
+    x = self.norm1(x)
+x = x + self.attention(x)
+if not self.pre:
+    x = self.norm1(x)
+return x
+"""
 SILENT = {
     "the parts are split along the last axis": MODULATED.replace("chunk(2)", "chunk(2, dim=-1)"),
     "the axis comes by its place": MODULATED.replace("chunk(2)", "chunk(2, -1)"),
@@ -143,8 +151,47 @@ SILENT = {
     "a norm under a condition is applied for two of them": "return self.ada_norm(self.ada_norm(x, c), x)",
     "the features are behind the batch": "q = x.view(-1, self.dim, self.head_size)\nreturn self.channels_norm(q)",
     "post-norm": "x = self.norm1(x + self.attention(x))\nx = self.norm2(x + self.mlp(x))\nreturn x",
+    "before or behind by a flag, and the input has a name": FLAGGED.replace(
+        "if self.pre:", "r = x\nif self.pre:", 1
+    ).replace("x = x +", "x = r +"),
+    "before by a flag, and behind another layer": FLAGGED.replace(
+        "if not self.pre:", "x = self.mlp(x)\nif not self.pre:"
+    ),
+    "before by a flag, and never behind": FLAGGED.partition("if not")[0] + "return x",
+    "before or behind by a flag, and the layer gets the input": FLAGGED.replace("attention(x)", "attention(c)"),
 }
 FOUND = {
+    "before or behind by a flag": (FLAGGED, "NRM705"),
+    "before or behind by a flag, with more results": (
+        FLAGGED.replace("x = x + self.attention(x)", "a, w = self.attention(x)\nx = x + self.adapter(a)"),
+        "NRM705",
+    ),
+    "behind by a flag, before otherwise": (
+        FLAGGED.replace("if not self.pre", "if self.post").replace(
+            "if self.pre:\n", "if self.post:\n    pass\nelse:\n"
+        ),
+        "NRM705",
+    ),
+    "branches give what is added": (
+        "x = self.norm1(x)\nif c is None:\n    a = self.attention(x)\nelse:\n    a = self.attention(x + c)\n"
+        f"x = x + a\n{SECOND}",
+        "NRM705",
+    ),
+    "one branch raises": (
+        "x = self.norm1(x)\nif c is None:\n    raise ValueError\nelse:\n    a = self.attention(x)\n"
+        f"x = x + a\n{SECOND}",
+        "NRM705",
+    ),
+    "what is added comes far behind the norm": (
+        "x = self.norm1(x)\n"
+        + "".join(f"mask{i} = torch.zeros(4, 4, device=c.device)\n" for i in range(10))
+        + f"x = x + self.attention(x)\n{SECOND}",
+        "NRM705",
+    ),
+    "its own output is added to what a layer makes of the norm of that": (
+        "x = self.norm1(x)\nreturn x + self.mlp(self.norm1(x))",
+        "NRM704",
+    ),
     "scale and shift are split along the batch": (MODULATED, "NRM703"),
     "the parts get an axis by name": (BARE.replace("(1 + a)", "(1 + a.unsqueeze(1))"), "NRM703"),
     "channels lie behind the batch, as those of the parts do": (

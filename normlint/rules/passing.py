@@ -44,6 +44,18 @@ def setting_not_passed(makes: Makes) -> Iterator[Problem]:
             return self.layer(x)
     ```
 
+    Sound is the same with the setting:
+
+    ```py
+    class Model(nn.Module):
+        def __init__(self, dim, norm_type="layer"):
+            super().__init__()
+            self.layer = Layer(dim, norm_type)
+
+        def forward(self, x):
+            return self.layer(x)
+    ```
+
     A setting is a parameter of the constructor whose name has "norm" in it. One that is said to be unused is ignored.
     """
     for owner in makes.classes_at(lost(makes.file.text)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 
 TYPE_CHECKING = False  # imported at each start
@@ -41,7 +42,8 @@ _SET: Final = re.compile(r"\bself\.(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[^=\n][^\
 _OWN_CALL: Final = re.compile(r"self\.(\w{1,40})\((?=\w)")
 _OWN_NORM: Final = re.compile(r"self\.(\w{0,40}(?:norm|ln|bn)\w{0,40})\((?=\w)")
 _VARIANT: Final = re.compile(r"\n[ \t]+if [^\n]{0,60}(?:norm|pre|post)[^\n]{0,40}:\n|\n[ \t]+def forward_pre\b")
-_TAKES: Final = re.compile(r"\bdef __init__\(\s*self\b")
+_TAKES: Final = re.compile(r"def __init__\(\s*self\b")
+_FLAG: Final = re.compile(r"[(,]\s*(\w*norm\w*)(?: ?: ?bool)? ?= ?(?:True|False)\b", re.IGNORECASE)
 _SETTING: Final = re.compile(r"[(,]\s*(\w*norm\w*)(?=[ \t]*[:=,)])", re.IGNORECASE)
 _TAGS: Final = {"q": "k", "query": "key", "queries": "keys", "k": "q", "key": "query", "keys": "queries"}
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
@@ -145,16 +147,22 @@ def lost(text: str) -> tuple[int, ...]:
 
 
 def _lost(text: str) -> Iterator[int]:
+    flags: dict[str, int] = {}
     for match in _TAKES.finditer(text):
         end = _closing(text, match.end(), 4 * _FARTHEST)
         names = set(_SETTING.findall(text, match.end(), end))
-        body = text[end : text.find("\n    def ", end)] if names else ""
-        if any(not re.search(rf"\b{name}\b(?! ?=[^=])", body) or _is_flag_of_two(text, name) for name in names):
+        stop = text.find("\n    def ", end) if names else end
+        if any(_reading(name).search(text, end, stop if stop >= 0 else len(text)) is None for name in names):
             yield match.start()
+        elif names and _FLAG.search(text, match.end(), end) is not None:
+            flags = flags or Counter(_FLAG.findall(text))
+            if any(flags.get(name, 0) > 1 for name in names):
+                yield match.start()
 
 
-def _is_flag_of_two(text: str, name: str) -> bool:
-    return len(re.findall(rf"\b{name}(?: ?: ?bool)? ?= ?(?:True|False)\b", text)) > 1
+@lru_cache(maxsize=512)
+def _reading(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{name}\b(?! ?=[^=])")
 
 
 @lru_cache(maxsize=2)

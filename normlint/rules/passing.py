@@ -5,17 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from normlint.norm.makes import Makes, Owner, constructors, defaults
 from normlint.norm.nodes import Function, dotted, plain
-from normlint.rules.registry import Problem, calls_rule
-from normlint.text.finding import REVIEW, WARNING
+from normlint.rules.registry import Fixes, Problem, calls_rule
+from normlint.text.finding import REVIEW, WARNING, Applicability
 from normlint.text.making import lost
 
 _KNOWN = re.compile(r"(?i)unused|not used|deprecated|ignored|legacy|compat|no effect")  # said of a parameter
 
 
-@calls_rule("NRM714", name="setting-not-passed", severity=WARNING)
+makings = Fixes("makings")
+
+
+@calls_rule("NRM714", name="setting-not-passed", fix=Applicability.UNSAFE, severity=WARNING)
 def setting_not_passed(makes: Makes) -> Iterator[Problem]:
     """Has a setting that its owner takes and doesn't hand on.
 
@@ -43,20 +47,14 @@ def setting_not_passed(makes: Makes) -> Iterator[Problem]:
         def forward(self, x):
             return self.layer(x)
     ```
-
-    Sound is the same with the setting:
-
-    ```py
-    class Model(nn.Module):
-        def __init__(self, dim, norm_type="layer"):
-            super().__init__()
-            self.layer = Layer(dim, norm_type)
-
-        def forward(self, x):
-            return self.layer(x)
+    ```diff
+    -        self.layer = Layer(dim)
+    +        self.layer = Layer(dim, norm_type=norm_type)
     ```
 
     A setting is a parameter of the constructor whose name has "norm" in it. One that is said to be unused is ignored.
+
+    Fix safety: unsafe: the outputs change where another value is asked for, or where the defaults differ.
     """
     for owner in makes.classes_at(lost(makes.file.text)):
         for init in constructors(owner.functions):
@@ -64,7 +62,8 @@ def setting_not_passed(makes: Makes) -> Iterator[Problem]:
                 if not _is_known(owner, name):
                     message = f"`{name}` isn't passed to `{dotted(call.func)}`, which takes it"
                     severity = REVIEW if _reads(init, name) else ""
-                    yield Problem(owner.span(call), message, severity=severity, owner=owner.name)
+                    repair = partial(makings.with_argument, owner.span(call), name, name)
+                    yield Problem(owner.span(call), message, repair, severity=severity, owner=owner.name)
 
 
 def _lost(makes: Makes, init: Function) -> Iterator[tuple[str, ast.Call]]:

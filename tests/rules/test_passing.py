@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from normlint.engine.fix import Fixed, FixRequest, fix_file
+from normlint.engine.selection import Demand
 from normlint.rules.callers import called
 from normlint.text.making import may_make
 from tests.rules.test_callers import laid
@@ -78,3 +80,11 @@ def test_the_layer_may_stand_in_another_file(tmp_path: Path) -> None:
     model = "from torch import nn\nfrom pkg.layer import Layer\n\n" + MODEL
     file = laid(tmp_path, {"pkg/model.py": model, "pkg/layer.py": LAYER, "pkg/__init__.py": ""})
     assert found(file.read_text(), str(file)) == [("warning", "`norm_type` isn't passed to `Layer`, which takes it")]
+
+
+def test_the_fix_passes_it_behind_what_is_passed(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(LAYER + MODEL.replace("Layer(dim)", "Layer(\n            dim,  # of the features\n        )"))
+    fixed = fix_file(str(file), FixRequest(Demand(unsafe=True)))
+    assert isinstance(fixed, Fixed)
+    assert "dim, norm_type=norm_type,  # of the features\n        )" in fixed.after.text

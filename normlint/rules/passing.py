@@ -52,12 +52,13 @@ def setting_not_passed(makes: Makes) -> Iterator[Problem]:
     +        self.layer = Layer(dim, norm_type=norm_type)
     ```
 
-    A setting is a parameter of the constructor whose name has "norm" in it. One that is said to be unused is ignored.
+    A setting is a parameter of the constructor whose name has "norm" in it. One that is said to be unused is ignored,
+    and so are those of a decorated constructor, which may keep them as a configuration.
 
     Fix safety: unsafe: the outputs change where another value is asked for, or where the defaults differ.
     """
     for owner in makes.classes_at(lost(makes.file.text)):
-        for init in constructors(owner.functions):
+        for init in (one for one in constructors(owner.functions) if not one.decorator_list):
             for name, call in _lost(makes, init):
                 if not _is_known(owner, name):
                     message = f"`{name}` isn't passed to `{dotted(call.func)}`, which takes it"

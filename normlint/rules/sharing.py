@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from normlint.norm.makes import Makes, constructors
 from normlint.norm.nodes import dotted
-from normlint.norm.wiring import Called, Module, Read, Values, called_last, functions
+from normlint.norm.wiring import Called, Module, Read, Value, Values, called_last, functions, made_of, names_in
 from normlint.rules.registry import Problem, calls_rule
-from normlint.rules.wiring import conditions, unused
-from normlint.text.finding import WARNING
+from normlint.rules.wiring import assigned, conditions, unused
+from normlint.text.finding import REVIEW, WARNING
 
 _PLAIN: Final = re.compile(  # layers without weights of their own, by their attributes or classes
     r"(?i)drop|act|.*elu|gelu|silu|swish|mish|tanh|sigmoid|softmax|identity|.*pool|upsample|flatten|pad|permute|rearrange"
@@ -63,19 +63,57 @@ def shared_norm(makes: Makes) -> Iterator[Problem]:
             x = self.norm(x + self.mlp(x))
             return self.norm(x + self.mlp(x))
     ```
+    It is a review where the only call is in a loop over layers, which may share the norm on purpose.
     Where another norm that is made alike is never applied, that is reported instead.
     """
     for read in functions(makes):
         seen: dict[str, list[Called]] = {}
-        for call in read.norms():
-            seen.setdefault(call.name, []).append(call)
+        for one in read.norms():
+            seen.setdefault(one.name, []).append(one)
         for name, calls in seen.items():
-            again = (two for one, two in pairwise(calls) if _is_shared(read, one, two))
-            asked = len(calls) > 1 and not _MEANT.search(name) and _has_gain(read.module, name)
-            second = next(again, None) if asked else None
-            if second is not None and not unused(read.module, name):
-                message = f"`{name}` is applied at several layers, which share its gain"
-                yield Problem(read.module.owner.span(second.node), message, owner=read.qualname, rests_on=(name,))
+            if _MEANT.search(name) or not _has_gain(read.module, name) or unused(read.module, name):
+                continue
+            again = (later for first, later in pairwise(calls) if _is_shared(read, first, later))
+            second, each = next(again, None), _in_each(read, calls)
+            if (call := second or each) is not None:
+                where = "several layers" if second is not None else "each layer of the loop"
+                message = f"`{name}` is applied at {where}, which share its gain"
+                severity = REVIEW if len(calls) == 1 else ""
+                yield Problem(read.module.owner.span(call.node), message, severity=severity, owner=read.qualname)
+
+
+def _in_each(read: Read, calls: Sequence[Called]) -> Called | None:
+    """Return the call that normalises what a loop over layers hands from each layer to the next; None if none does."""
+    loops = [node for node in ast.walk(read.function) if isinstance(node, ast.For)]
+    for loop, call in ((loop, call) for call in calls for loop in loops):
+        within = {node for part in loop.body for node in ast.walk(part)}
+        under = _conditions(read, call) if call.node in within else None
+        stored = {n.id for n in within if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        tests = (branch.test for branch, _ in under or () if branch in within and isinstance(branch, ast.If))
+        if under is None or not all((stored | names_in(loop.target)).isdisjoint(names_in(test)) for test in tests):
+            continue  # for the last layer, say
+        steps = (step for step in read.steps if step[0] in within)
+        last = {assigned(s): Value(s.value, values) for s, values, _ in steps if isinstance(s, ast.Assign)}
+        if any(_is_handed_on(read, loop, call, name, value) for name, value in last.items()):
+            return call
+    return None
+
+
+def _is_handed_on(read: Read, loop: ast.For, call: Called, name: str, value: Value) -> bool:
+    """Return whether the value that a loop gives a name is the norm of what its layer made of the last one."""
+    targets = names_in(loop.target)
+    made = {node for node, _ in made_of(*value)}
+    layers = [n for n in made if isinstance(n, ast.Call) and _of_loop(n.func, targets)]
+    itself = any(name in names_in(node) for node in (value.node, call.node, *layers))
+    others = {one.name for one in _behind(read, *value, ())} - targets
+    near = any(one.node is call.node for one in _behind(read, *value, others))
+    return itself and near and bool(layers)
+
+
+def _of_loop(called: ast.expr, names: set[str]) -> bool:
+    """Return whether a loop's target is called, or indexes what is called."""
+    part = called.slice if isinstance(called, ast.Subscript) else called
+    return isinstance(part, ast.Name) and part.id in names
 
 
 def _is_shared(read: Read, first: Called, second: Called) -> bool:

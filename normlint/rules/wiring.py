@@ -62,7 +62,7 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
         for name, node, values, last in read.norms():
             inner: ast.expr | None = node.args[0]
             if last is not None and isinstance(inner, ast.Name):
-                inner = traced(inner, values) if _assigned(last) == inner.id else None
+                inner = traced(inner, values) if assigned(last) == inner.id else None
             if module.norm(inner) == name:
                 message = f"`{name}` is applied to its own output"
                 left = unused(module, name)
@@ -83,7 +83,7 @@ def _replaced(module: Module, node: ast.expr, source: str) -> Repair | None:
     return partial(makings.edited, f"Write `{source}`", edits) if source else None
 
 
-def _assigned(stmt: ast.stmt) -> str:
+def assigned(stmt: ast.stmt) -> str:
     """Return the one name that a statement assigns; empty for any other statement."""
     target = stmt.targets[0] if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 else None
     return target.id if isinstance(target, ast.Name) else ""
@@ -140,7 +140,7 @@ def residual_of_norm(makes: Makes) -> Iterator[Problem]:
                     kept = {one: pair for one, pair in found if pair[1]}
                 names, under = {name, half.name}, conditions(read.function)
                 beside = {one: pair for one, pair in kept.items() if under[one] <= under[stmt]}
-                streams = {one: {_assigned(one), *_summed_up(stream, of[one])} for one, (stream, _) in beside.items()}
+                streams = {one: {assigned(one), *_summed_up(stream, of[one])} for one, (stream, _) in beside.items()}
                 others = [norm for one, (_, norm) in beside.items() if not names.isdisjoint(streams[one])]
                 layers = _layers(added, values) - {half.norm}
                 near = any(_are_halves(half.norm, layers, other, renamed=half.name != name) for other in others)

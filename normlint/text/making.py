@@ -223,11 +223,11 @@ def _summed(text: str) -> Iterator[int]:
 
 
 def _shared(text: str) -> Iterator[int]:
-    """Yield the offsets at which a function calls a norm of `self` again."""
+    """Yield the offsets at which a function calls a norm of `self` again, or in a loop."""
     last: dict[str, int] = {}
     for match in _OWN_NORM.finditer(text):
-        before = last.get(match[1], -1)
-        if before >= 0 and text.find("\n    def ", before, match.start()) < 0:
+        before, start = last.get(match[1], -1), max(text.rfind("\n    def ", 0, match.start()), 0)
+        if before >= start or text.find("\n        for ", start, match.start()) >= 0:
             yield match.start()
         last[match[1]] = match.start()
 

@@ -53,6 +53,7 @@ SILENT = {
     "said to be unused in the docstring": MODEL.replace(
         "        super()", '        """A model.\n\n        norm_type: ignored\n        """\n        super()'
     ),
+    "taken by a decorated constructor": MODEL.replace("    def __init__", "    @register_to_config\n    def __init__"),
     "of a class that doesn't take it": MODEL.replace("norm_type", "norm_kind"),
     "of an unknown class": MODEL.replace("Layer(dim)", "Encoder(dim)"),
     "no setting of norms": MODEL.replace("norm_type", "activation"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rules.test_siblings import found as reported
+from normlint.rules.callers import called
+from normlint.text.making import may_make
 
 BLOCK = """\
 from torch import nn
@@ -32,7 +33,8 @@ def found(lines: tuple[str, ...], *changes: tuple[str, str]) -> list[str]:
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    return [message for code, message in reported(text, codes=("NRM713",)) if code == "NRM713"]
+    several = called(text, "", ("NRM713",).__contains__).found if may_make(text) else ()
+    return [f"{finding.severity}: {finding.message}" for finding, _ in several]
 
 
 SILENT = {
@@ -80,7 +82,6 @@ SILENT = {
         ("if self.first:", "    return x + self.mlp(self.norm(x))", "x = self.norm(x + self.attention(x))"),
     ),
     "an activation between them": (("x = self.norm(x)", "x = self.norm(self.dropout(x))", "x = self.head(x)"),),
-    "at each round of a loop, behind its layer": (("for layer in self.layers:", "    x = self.norm(x + layer(x))"),),
     "at the output, for each stage": (
         (
             "outs = []",
@@ -90,6 +91,30 @@ SILENT = {
             "outs.append(self.norm(x))",
         ),
     ),
+    "in a loop, behind the last layer": (
+        (
+            "for i, layer in enumerate(self.layers):",
+            "    x = x + layer(x)",
+            "    if i == 3:",
+            "        x = self.norm(x)",
+        ),
+    ),
+    "in a loop, for a head of each": (
+        ("outs = []", "for layer in self.layers:", "    x = x + layer(x)", "    outs.append(self.head(self.norm(x)))"),
+    ),
+    "in a loop, beside its layers": (
+        ("for layer in self.layers:", "    context = self.norm(context)", "    x = x + layer(x)"),
+    ),
+    "in a loop, for what a head of the module makes of each": (
+        (
+            "mask = context",
+            "for layer in self.layers:",
+            "    x = layer(x, mask)",
+            "    mask = mask + self.head(self.norm(x))",
+        ),
+    ),
+    "in a loop that counts": (("for i in range(8):", "    x = self.norm(x + self.mlp(x))"),),
+    "behind a loop": (("for layer in self.layers:", "    x = x + layer(x)", "x = self.norm(x)"),),
     "a norm of its own for each layer": (PRE_NORM, ("self.mlp(self.norm(x))", "self.mlp(self.norm2(x))")),
     "another of the same kind is never applied": (  # NRM711 says so
         PRE_NORM,
@@ -128,6 +153,30 @@ FOUND = {
 }  # fmt: skip
 
 
+EACH = {
+    "in pre-norm": ("for layer in self.layers:", "    x = x + layer(self.norm(x))"),
+    "in post-norm": ("for layer in self.layers:", "    x = x + layer(x)", "    x = self.norm(x)"),
+    "at once": ("for layer in self.layers:", "    x = self.norm(x + layer(x))"),
+    "with a name behind it": ("for layer in self.layers:", "    h = x + layer(x)", "    x = self.norm(h)"),
+    "with a name": ("for layer in self.layers:", "    h = self.norm(x)", "    h = layer(h)", "    x = x + h"),
+    "for two layers at once": ("for a, b in self.layers:", "    x = self.norm(x)", "    x = x + a(x) + b(x)"),
+    "by an index": ("for i in range(4):", "    x = x + self.layers[i](self.norm(x))"),
+    "where a setting asks for it": (
+        "for layer in self.layers:", "    x = layer(x)[0]", "    if self.aux:", "        x = self.norm(x)",
+        "        outs += (x,)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", EACH.values(), ids=EACH)
+def test_what_a_loop_hands_on_is_normalised(lines: tuple[str, ...]) -> None:
+    assert found(lines) == ["review: `norm` is applied at each layer of the loop, which share its gain"]
+
+
+def test_in_a_loop_and_behind_it_again_is_no_review() -> None:
+    assert found((*EACH["where a setting asks for it"], "x = self.norm(x)"))[0][:7] == "warning"
+
+
 @pytest.mark.parametrize("case", SILENT.values(), ids=SILENT)
 def test_ignored_is(case: tuple) -> None:
     lines, *changes = case
@@ -137,4 +186,4 @@ def test_ignored_is(case: tuple) -> None:
 @pytest.mark.parametrize("case", FOUND.values(), ids=FOUND)
 def test_reported_once_is(case: tuple) -> None:
     lines, *changes = case
-    assert found(lines, *changes) == ["`norm` is applied at several layers, which share its gain"]
+    assert found(lines, *changes) == ["warning: `norm` is applied at several layers, which share its gain"]

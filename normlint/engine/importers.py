@@ -29,9 +29,6 @@ _FP32: Final = re.compile(r"(?:\bfloat32\b|\.float\(\))")
 _ROOT: Final = re.compile(r"\*\* *\(?(?:0?\.5|1 */ *2)\b|\bsqrt\((?![\d.]|[^()\n]{0,80}-)")  # of a length, such as √D
 _ASSIGNED: Final = re.compile(r"\b(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[ \t]*(?:[\w.]+\(\[)?(?:\w+\.)*$")
 _IMPORT: Final = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
-_OWN_BASE: Final = re.compile(
-    r"^[ \t]*class \w+\((?!(?:(?:torch\.)?nn\.)?Module\))", re.MULTILINE
-)  # any but a module's
 _ATTRIBUTE: Final = re.compile(r"\bself\.(\w+) = ")
 _DEF: Final = re.compile(r"^([ \t]*)def \w+.*\n(?:(?:\1[ \t].*|[ \t]*#.*)?\n)*", re.MULTILINE)
 _ASKED: Final = "(?:data|dtype|device|shape|numel|size)"  # of a gain, without a use of its values
@@ -96,25 +93,26 @@ def _applied_by(path: str, owner: str, name: str) -> str:
     importing = {at for at, _ in _importing(path, owner)}
     inherited = re.compile(rf"\bself\.{name}\b(?! *[:=](?!=))")
     held = re.compile(rf"(?:(?<!\bself)\.|[\"']){name}\b|\bgetattr\([^,\n]+, *(?![\"']\w+[\"'])|children\(")
+    taken = re.compile(rf"(?<!\bself)\.{name}\(")
     top = _top(os.path.dirname(os.path.abspath(path)))
     for other in (*_package(top, _now()), *_scripts(os.path.dirname(top), _now())):
         if other.path == os.path.abspath(path) or (name.encode() not in other.data and other.path not in importing):
             continue
         text = COMMENT.sub("", other.text)
         known = other.path in importing or re.search(rf"\b{owner}\b", text) is not None
-        if (known and held.search(text)) or (inherited.search(text) and _reads_inherited(text, name, inherited)):
+        own = re.compile(rf"\bself\.{name} *[:=](?!=)|[\"']{name}[\"']")  # set by a class there
+        elsewhere = taken.search(text) and not own.search(text)
+        if elsewhere or (known and held.search(text)) or (inherited.search(text) and _inherits(text, inherited, own)):
             return os.path.basename(other.path)
     return ""
 
 
-def _reads_inherited(text: str, name: str, read: re.Pattern[str]) -> bool:
-    """Return whether a class with a base, or a function that may become its method, reads what it doesn't set."""
-    classes = _classes(text)
+def _inherits(text: str, read: re.Pattern[str], own: re.Pattern[str]) -> bool:
+    """Return whether a class, or a function outside of classes, reads an attribute of `self` that it doesn't set."""
     outside = text
-    for body in classes:
+    for body in (classes := _classes(text)):
         outside = outside.replace(body, "", 1)
-    parts = [body for body in classes if _OWN_BASE.search(body)] + [outside]
-    return any(read.search(one) and not re.search(rf"\bself\.{name} *[:=](?!=)", one) for one in parts)
+    return any(read.search(one) and not own.search(one) for one in (*classes, outside))
 
 
 def _users(path: str, name: str, chosen: Callable[[str], bool] = bool) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
@@ -113,7 +114,11 @@ class Module:
 
     def written(self, name: str) -> int:
         """Return how often a name occurs in the class's text, without comments."""
-        return len(re.findall(rf"\b{name}\b", COMMENT.sub("", self.owner.text[slice(*self.owner.piece.span)])))
+        return self._words[name]
+
+    @cached_property
+    def _words(self) -> Counter[str]:
+        return Counter(re.findall(r"\w+", COMMENT.sub("", self.owner.text[slice(*self.owner.piece.span)])))
 
     def calls(self, node: ast.AST | None, kind: str) -> str:
         """Return the attribute that a node calls if a class of this kind makes it (`norm` of a Norm); else empty."""
@@ -138,6 +143,7 @@ class Called(NamedTuple):
     node: ast.Call
     values: Values
     last: ast.stmt | None  # the statement before the call's
+    stmt: ast.stmt
 
     @property
     def given(self) -> ast.expr:
@@ -195,7 +201,7 @@ def _calls(steps: Iterable[Step]) -> Iterator[Called]:
         for node in ast.walk(stmt) if not hasattr(stmt, "body") else ():
             name = dotted(node.func) if isinstance(node, ast.Call) and node.args else ""
             if name.startswith("self.") and isinstance(node, ast.Call):
-                yield Called(name.removeprefix("self."), node, values, last)
+                yield Called(name.removeprefix("self."), node, values, last, stmt)
 
 
 def _steps(body: Iterable[ast.stmt], values: Values) -> Generator[Step, None, Values]:
@@ -211,14 +217,23 @@ def _steps(body: Iterable[ast.stmt], values: Values) -> Generator[Step, None, Va
         if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
             given = _given(stmt.targets[0], stmt.value)
             after.update({target.id: Value(value, values) for target, value in given if isinstance(target, ast.Name)})
+        elif isinstance(stmt, ast.AugAssign) and isinstance(stmt.target, ast.Name):
+            before = ast.Name(stmt.target.id, ast.Load())
+            after[before.id] = Value(ast.BinOp(before, stmt.op, stmt.value), values)
         elif isinstance(stmt, ast.If):
             blocks = ((stmt.body, ends["body"]), (stmt.orelse, ends["orelse"]))
-            reached = [end for block, end in blocks if not (block and isinstance(block[-1], _LEAVING))]
+            reached = [end for block, end in blocks if not _leaves(block)]
             after.update({name: _either(name, reached) for name in written if reached})
         elif isinstance(stmt, ast.With):
             after.update({name: value for name, value in ends["body"].items() if name in written})
         values, last = after, stmt
     return values
+
+
+def _leaves(block: Sequence[ast.stmt]) -> bool:
+    """Return whether nothing behind a block is run after it."""
+    last = block[-1] if block else None
+    return isinstance(last, _LEAVING) or (isinstance(last, ast.If) and _leaves(last.body) and _leaves(last.orelse))
 
 
 def _either(name: str, ends: Sequence[Values]) -> Value:

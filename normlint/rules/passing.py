@@ -11,9 +11,13 @@ from normlint.norm.makes import Makes, Owner, constructors, defaults
 from normlint.norm.nodes import Function, dotted, plain
 from normlint.rules.registry import Fixes, Problem, calls_rule
 from normlint.text.finding import REVIEW, WARNING, Applicability
-from normlint.text.making import lost
+from normlint.text.making import is_setting, lost
 
-_KNOWN = re.compile(r"(?i)unused|not used|deprecated|ignored|legacy|compat|no effect")  # said of a parameter
+_KNOWN = re.compile(  # said of a parameter
+    r"(?i)unused|not used|deprecated|ignored|legacy|compat|no effect|no longer|obsolete|removed|noqa|signature"
+)
+_KEEPS = re.compile(r"^locals$|^(?:self\.)?(?:save|store)_")
+_MOST = 400  # calls of a constructor that are looked at
 
 
 makings = Fixes("makings")
@@ -58,43 +62,45 @@ def setting_not_passed(makes: Makes) -> Iterator[Problem]:
     Fix safety: unsafe: the outputs change where another value is asked for, or where the defaults differ.
     """
     for owner in makes.classes_at(lost(makes.file.text)):
-        for init in (one for one in constructors(owner.functions) if not one.decorator_list):
-            for name, call in _lost(makes, init):
+        for init in constructors(owner.functions):
+            for name, call, read in _lost(makes, init) if not _is_kept(init) else ():
                 if not _is_known(owner, name):
                     message = f"`{name}` isn't passed to `{dotted(call.func)}`, which takes it"
-                    severity = REVIEW if _reads(init, name) else ""
+                    severity = REVIEW if read else ""
                     repair = partial(makings.with_argument, owner.span(call), name, name)
                     yield Problem(owner.span(call), message, repair, severity=severity, owner=owner.name)
 
 
-def _lost(makes: Makes, init: Function) -> Iterator[tuple[str, ast.Call]]:
-    """Yield each setting with the first call of a class that takes it and isn't given it."""
-    own = {name: default for name, default in defaults(init).items() if "norm" in name.lower()}
-    calls = [node for node in ast.walk(init) if isinstance(node, ast.Call) and plain(node)]
+def _lost(makes: Makes, init: Function) -> Iterator[tuple[str, ast.Call, bool]]:
+    """Yield each setting with the first call of a class that takes it and isn't given it, and whether it is read."""
+    own = {name: default for name, default in defaults(init).items() if is_setting(name)}
+    calls = [node for node in ast.walk(init) if isinstance(node, ast.Call) and plain(node)][:_MOST] if own else []
+    taken = {path: makes.taken_by(path) for path in dict.fromkeys(dotted(call.func) for call in calls) if path}
+    read = {node.id for part in init.body for node in ast.walk(part) if isinstance(node, ast.Name)}
     for name, default in own.items():
         for call in calls:
-            taken = list(makes.taken_by(dotted(call.func)).items()) if dotted(call.func) else []
-            place = next((at for at, (one, _) in enumerate(taken) if one == name), len(taken))
+            several = list(taken.get(dotted(call.func), {}).items())
+            place = next((at for at, (one, _) in enumerate(several) if one == name), len(several))
             passed = any(keyword.arg == name for keyword in call.keywords) or len(call.args) > place
-            if place == len(taken) or passed or taken[place][1] is None:
+            if place == len(several) or passed or several[place][1] is None:
                 continue
-            if not _reads(init, name) or (_is_flag(default) and _is_flag(taken[place][1])):
-                yield name, call
+            if name not in read or (_is_flag(default) and _is_flag(several[place][1])):
+                yield name, call, name in read
                 break
-
-
-def _reads(init: Function, name: str) -> bool:
-    """Return whether a constructor reads a parameter, perhaps as one of all that it has."""
-    return any(
-        isinstance(node, ast.Name) and node.id in (name, "locals") for part in init.body for node in ast.walk(part)
-    )
 
 
 def _is_flag(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
+def _is_kept(init: Function) -> bool:
+    """Return whether all parameters may be kept at once: by a decorator, `locals()`, or `save_hyperparameters()`."""
+    calls = (node for part in init.body for node in ast.walk(part) if isinstance(node, ast.Call))
+    return bool(init.decorator_list) or any(_KEEPS.match(dotted(call.func)) and not call.args for call in calls)
+
+
 def _is_known(owner: Owner, name: str) -> bool:
-    """Return whether a line of the class that speaks of a parameter says that it has no effect."""
+    """Return whether a comment or docstring that speaks of a parameter says that it has no effect."""
     lines = owner.text[slice(*owner.piece.span)].splitlines()
-    return any(re.search(rf"\b{name}\b", line) and _KNOWN.search(line) for line in lines)
+    said = (" ".join(lines[at : at + 2]) for at, line in enumerate(lines) if re.search(rf"\b{name}\b", line))
+    return any(map(_KNOWN.search, said))

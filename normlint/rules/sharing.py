@@ -9,17 +9,25 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from normlint.norm.makes import Makes, constructors
-from normlint.norm.nodes import dotted
+from normlint.norm.nodes import dotted, plain
 from normlint.norm.wiring import Called, Module, Read, Value, Values, called_last, functions, made_of, names_in
 from normlint.rules.registry import Problem, calls_rule
 from normlint.rules.wiring import assigned, conditions, unused
 from normlint.text.finding import REVIEW, WARNING
+from normlint.text.pieces import COMMENT
 
 _PLAIN: Final = re.compile(  # layers without weights of their own, by their attributes or classes
     r"(?i)drop|act|.*elu|gelu|silu|swish|mish|tanh|sigmoid|softmax|identity|.*pool|upsample|flatten|pad|permute|rearrange"
 )
 _WITH_GAIN: Final = re.compile(r"(?:Layer|RMS|Group|Batch|SyncBatch)\w*")
-_MEANT: Final = re.compile(r"(?i)shared|common|tied|same")  # in the name of a norm
+_MEANT: Final = re.compile(r"(?i)share|common|tied|same|reuse")  # in a name
+_SAID: Final = re.compile(
+    r"(?is)\b(?:one|single|share\w*\b(?!-norm)|same|common|tied|reuse\w*)\b.{0,40}norm|norm.{0,40}\b(?:share|reuse)"
+)
+_DOCSTRING: Final = re.compile(r'(?s)"""(.*?)"""')
+_MOST: Final = 12  # calls of a norm in a function, and
+_MANY: Final = 200  # calls of layers
+Users = list[tuple[str, set[ast.AST]]]
 _FAR: Final = 24  # names that are followed
 
 
@@ -71,11 +79,15 @@ def shared_norm(makes: Makes) -> Iterator[Problem]:
         for one in read.norms():
             seen.setdefault(one.name, []).append(one)
         for name, calls in seen.items():
-            if _MEANT.search(name) or not _has_gain(read.module, name) or unused(read.module, name):
+            if len(calls) > _MOST:
                 continue
-            again = (later for first, later in pairwise(calls) if _is_shared(read, first, later))
+            users = _near(read) if len(calls) > 1 else []
+            again = (later for first, later in pairwise(calls) if _is_shared(read, first, later, users))
             second, each = next(again, None), _in_each(read, calls)
-            if (call := second or each) is not None:
+            call = second or each
+            if call is None or not _has_gain(read.module, name) or unused(read.module, name):
+                continue
+            if not _is_meant(read.module, name):
                 where = "several layers" if second is not None else "each layer of the loop"
                 message = f"`{name}` is applied at {where}, which share its gain"
                 severity = REVIEW if len(calls) == 1 else ""
@@ -116,36 +128,53 @@ def _of_loop(called: ast.expr, names: set[str]) -> bool:
     return isinstance(part, ast.Name) and part.id in names
 
 
-def _is_shared(read: Read, first: Called, second: Called) -> bool:
-    """Return whether a norm gets its own output through one layer, where another layer is before or after."""
+def _is_shared(read: Read, first: Called, second: Called, users: Users) -> bool:
+    """Return whether a norm gets its own output through a layer, and stands at others the second time."""
     one, two = (_conditions(read, call) for call in (first, second))
     if one is None or two is None or not (one <= two or two <= one):
         return False  # in pre-norm or in post-norm, say, and never both
-    several = [one for one in _behind(read, second.given, second.values, {first.name}) if one.name != first.name]
-    between = {one.name for one in several if _gets(read, one, first, {first.name})}
+    layers = (one for one in _behind(read, second.given, second.values, {first.name}) if one.name != first.name)
+    if not any(_gets(read, one, first, {first.name}) for one in layers):
+        return False
+    before = [_before(read, call) for call in (first, second)]
+    behind = [{name for name, near in users if call.node in near} - {call.name} for call in (first, second)]
+    alike = any(not one.isdisjoint(two) for one, two in (before, behind))  # one layer, called several times
+    return not alike and (all(before) or all(behind))
+
+
+def _before(read: Read, norm: Called) -> set[str]:
+    """Return the layers that what a norm gets is computed with, up to other norms."""
     norms = {name for name in read.module.owned if "Norm" in called_last(read.module.owned[name])}
-    before = {one.name for one in _behind(read, first.given, first.values, norms)} - norms
-    return bool(between) and bool((before or _users(read, second)) - between)
+    return {one.name for one in _behind(read, norm.given, norm.values, norms)} - norms
 
 
 def _conditions(read: Read, call: Called) -> frozenset[tuple[ast.AST, bool]] | None:
     """Return the branches that a call is in; None if it is in a part of an expression that isn't always computed."""
-    simple = (one for one, values, _ in read.steps if values is call.values and not hasattr(one, "body"))
-    stmt = next(one for one in simple if any(n is call.node for n in ast.walk(one)))
-    parts = (n for n in ast.walk(stmt) if isinstance(n, ast.IfExp | ast.BoolOp | ast.Lambda))
-    return None if any(n is call.node for part in parts for n in ast.walk(part)) else conditions(read.function)[stmt]
+    parts = (n for n in ast.walk(call.stmt) if isinstance(n, ast.IfExp | ast.BoolOp | ast.Lambda))
+    apart = any(n is call.node for part in parts for n in ast.walk(part))
+    return None if apart else conditions(read.function)[call.stmt]
 
 
 def _has_gain(module: Module, name: str) -> bool:
-    """Return whether a norm has parameters, or running statistics."""
-    call = module.owned[name]
-    found = module.makes.elsewhere.definition(dotted(call.func), module.makes.file)
+    """Return whether a norm is known to have parameters, or running statistics."""
+    call, makes = module.owned[name], module.makes
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    if not plain(call) or any(isinstance(one, ast.Constant) and one.value is False for one in given):
+        return False
+    found = makes.elsewhere.definition(dotted(call.func), makes.file)
     if found is not None:
         source = ast.unparse(found.node)
-        return "Parameter(" in source and bool(constructors(found.node.body))
-    affine = [k.value for k in call.keywords if k.arg in ("affine", "elementwise_affine")]
-    given = all(isinstance(one, ast.Constant) and one.value for one in affine)
-    return given and (_WITH_GAIN.match(called_last(call)) is not None or bool(affine))
+        return "Parameter(" in source and "requires_grad" not in source and bool(constructors(found.node.body))
+    affine = [keyword.value for keyword in call.keywords if keyword.arg in ("affine", "elementwise_affine")]
+    known = all(isinstance(one, ast.Constant) for one in affine) and makes.is_of_torch(dotted(call.func))
+    return known and (_WITH_GAIN.match(called_last(call)) is not None or bool(affine))
+
+
+def _is_meant(module: Module, name: str) -> bool:
+    """Return whether a norm's name, or a comment or docstring of its class, says that it is shared, or frozen."""
+    text = module.owner.text[slice(*module.owner.piece.span)]
+    said = (*COMMENT.findall(text), *_DOCSTRING.findall(text))
+    return _MEANT.search(name) is not None or "requires_grad" in text or any(map(_SAID.search, said))
 
 
 class _Layer(NamedTuple):
@@ -179,12 +208,16 @@ def _gets(read: Read, layer: _Layer, norm: Called, last: Container[str] | None) 
     return any(one.node is norm.node for arg in given for one in _behind(read, arg, layer.values, last))
 
 
-def _users(read: Read, norm: Called) -> set[str]:
-    """Return the layers that are given what a norm's call gave."""
+def _near(read: Read) -> Users:
+    """Return the layers that a function calls, with the nearest ones behind their arguments; none if they are many."""
     simple = ((stmt, values) for stmt, values, _ in read.steps if not hasattr(stmt, "body"))
     calls = ((n, values) for stmt, values in simple for n in ast.walk(stmt) if isinstance(n, ast.Call))
-    layers = (_Layer(_layer(read, call), call, values) for call, values in calls)
-    return {one.name for one in layers if one.name and _gets(read, one, norm, None)} - {norm.name}
+    several = [_Layer(name, call, values) for call, values in calls if (name := _layer(read, call))]
+    found = several if len(several) <= _MANY else []
+    given = [(one, (*one.node.args, *(k.value for k in one.node.keywords))) for one in found]
+    return [
+        (one.name, {last.node for arg in args for last in _behind(read, arg, one.values, None)}) for one, args in given
+    ]
 
 
 def _layer(read: Read, node: ast.AST) -> str:

@@ -59,7 +59,7 @@ def norm_applied_twice(makes: Makes) -> Iterator[Problem]:
     """
     for read in functions(makes):
         module = read.module
-        for name, node, values, last in read.norms():
+        for name, node, values, last, _ in read.norms():
             inner: ast.expr | None = node.args[0]
             if last is not None and isinstance(inner, ast.Name):
                 inner = traced(inner, values) if assigned(last) == inner.id else None
@@ -156,17 +156,25 @@ def _by_flag(read: Read) -> Iterator[Problem]:
     calls = [call for call in read.norms() if isinstance(call.given, ast.Name)]
     twice = any(times > 1 for times in Counter(call.name for call in calls).values())
     for stmt, values, _ in read.steps if twice else ():
-        behind = {c.name for c in calls if traced(c.given, c.values) is getattr(stmt, "value", None)}
+        value = getattr(stmt, "value", None)
+        sums = {value} if isinstance(value, ast.expr) else set()
+        behind = {c.name for c in calls if not sums.isdisjoint(_sum_of(traced(c.given, c.values)))}
         for name, added in _sums(stmt) if behind else ():
             several = choices(name, values)
             for value, other in (several, several[::-1]) if several else ():
                 half = _half_of_norm(read, value, added, values)
                 known = half is not None and half.norm in behind and half.came == _settled(other)
-                if half is not None and known and _is_lost(read, half, {}):
+                embeds = any(re.search(r"embed|pos", one, re.IGNORECASE) for one in _layers(added, values))
+                if half is not None and known and not embeds and _is_lost(read, half, {}):
                     message = (
                         f"where `self.{half.norm}` is applied first, the residual is what it gave, not what came in"
                     )
                     yield Problem(read.module.owner.span(stmt), message, owner=read.qualname)
+
+
+def _sum_of(node: ast.expr) -> tuple[ast.expr, ...]:
+    """Return an expression and what it adds, which is all there is in the text of one that adds in place."""
+    return (node, node.right) if isinstance(node, ast.BinOp) else (node,)
 
 
 def _settled(value: Value) -> str | ast.expr:

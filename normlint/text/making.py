@@ -44,7 +44,9 @@ _OWN_NORM: Final = re.compile(r"self\.(\w{0,40}(?:norm|ln|bn)\w{0,40})\((?=\w)")
 _VARIANT: Final = re.compile(r"\n[ \t]+if [^\n]{0,60}(?:norm|pre|post)[^\n]{0,40}:\n|\n[ \t]+def forward_pre\b")
 _TAKES: Final = re.compile(r"def __init__\(\s*self\b")
 _FLAG: Final = re.compile(r"[(,]\s*(\w*norm\w*)(?: ?: ?bool)? ?= ?(?:True|False)\b", re.IGNORECASE)
-_SETTING: Final = re.compile(r"[(,]\s*(\w*norm\w*)(?=[ \t]*[:=,)])", re.IGNORECASE)
+_NEXT: Final = re.compile(r"\n(?:[ \t]+(?:@|(?:async )?def )|class )")
+_LONGEST: Final = 20_000  # characters of a constructor
+_SETTING: Final = re.compile(r"[(,]\s*(\w*norm(?!al(?!iz\w*_before|ization))\w*)(?=[ \t]*[:=,)])", re.IGNORECASE)
 _TAGS: Final = {"q": "k", "query": "key", "queries": "keys", "k": "q", "key": "query", "keys": "queries"}
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
 
@@ -151,13 +153,19 @@ def _lost(text: str) -> Iterator[int]:
     for match in _TAKES.finditer(text):
         end = _closing(text, match.end(), 4 * _FARTHEST)
         names = set(_SETTING.findall(text, match.end(), end))
-        stop = text.find("\n    def ", end) if names else end
-        if any(_reading(name).search(text, end, stop if stop >= 0 else len(text)) is None for name in names):
+        behind = _NEXT.search(text, end, end + _LONGEST) if names else None
+        stop = behind.start() if behind is not None else end + _LONGEST
+        if any(_reading(name).search(text, end, stop) is None for name in names):
             yield match.start()
         elif names and _FLAG.search(text, match.end(), end) is not None:
             flags = flags or Counter(_FLAG.findall(text))
             if any(flags.get(name, 0) > 1 for name in names):
                 yield match.start()
+
+
+def is_setting(name: str) -> bool:
+    """Return whether a parameter's name says that it is a setting of norms."""
+    return _SETTING.match(f"({name}=") is not None
 
 
 @lru_cache(maxsize=512)

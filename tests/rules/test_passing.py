@@ -54,6 +54,17 @@ SILENT = {
         "        super()", '        """A model.\n\n        norm_type: ignored\n        """\n        super()'
     ),
     "taken by a decorated constructor": MODEL.replace("    def __init__", "    @register_to_config\n    def __init__"),
+    "kept with all others": MODEL.replace(
+        "super().__init__()", "super().__init__()\n        self.save_hyperparameters()"
+    ),
+    "said to be unused on the next line": MODEL.replace(
+        "        super()",
+        '        """A model.\n\n        norm_type (str):\n            ignored\n        """\n        super()',
+    ),
+    "said to be there for the signature alone": MODEL.replace(
+        "    def", "    # norm_type is accepted so that all models have one signature\n    def"
+    ),
+    "of vectors that are normal to a surface": (MODEL + LAYER).replace("norm_type", "normal_channel"),
     "of a class that doesn't take it": MODEL.replace("norm_type", "norm_kind"),
     "of an unknown class": MODEL.replace("Layer(dim)", "Encoder(dim)"),
     "no setting of norms": MODEL.replace("norm_type", "activation"),

@@ -46,6 +46,41 @@ SILENT = {
         PRE_NORM,
         ("self.norm = nn.LayerNorm", "self.norm = nn.InstanceNorm1d"),
     ),
+    "without a gain, by its place": (
+        PRE_NORM,
+        ("self.norm = nn.LayerNorm(dim)", "self.norm = nn.LayerNorm(dim, 1e-6, False)"),
+    ),
+    "made with unknown arguments": (PRE_NORM, ("self.norm = nn.LayerNorm(dim)", "self.norm = nn.LayerNorm(dim, **kw)")),
+    "of an unknown class": (PRE_NORM, ("self.norm = nn.LayerNorm(dim)", "self.norm = LayerNorm(dim)")),
+    "frozen": (PRE_NORM, ("self.norm = nn.LayerNorm(dim)", "self.norm = nn.LayerNorm(dim).requires_grad_(False)")),
+    "said to be shared": (
+        PRE_NORM,
+        ("        self.norm =", "        # shared by both, so one norm\n        self.norm ="),
+    ),
+    "said to be shared in the docstring": (
+        PRE_NORM,
+        ("class Block(nn.Module):", 'class Block(nn.Module):\n    """One norm serves both."""'),
+    ),
+    "at one layer that is called again, behind another": (
+        ("x = self.head(x)", "x = x + self.mlp(self.norm(x))", "x = x + self.mlp(self.norm(x))"),
+    ),
+    "at one layer that is called again, in post-norm behind another": (
+        ("x = self.head(x)", "x = self.norm(x + self.mlp(x))", "x = self.norm(x + self.mlp(x))"),
+    ),
+    "at one head, whose output is used again": (
+        ("a = self.head(self.norm(x))", "x = self.mlp(x + a)", "return self.head(self.norm(x))"),
+    ),
+    "in branches that return": (
+        (
+            "if self.fast:",
+            "    x = self.mlp(self.norm(x))",
+            "    if self.raw:",
+            "        return x",
+            "    else:",
+            "        return self.head(x)",
+            "x = self.attention(self.norm(x))",
+        ),
+    ),
     "a gain by a flag": (
         PRE_NORM,
         ("self.norm = nn.LayerNorm(dim)", "self.norm = nn.LayerNorm(dim, elementwise_affine=dim > 1)"),
@@ -124,6 +159,7 @@ SILENT = {
 FOUND = {
     "pre-norm": (PRE_NORM,),
     "post-norm": (POST_NORM,),
+    "added in place": (("x += self.attention(self.norm(x))", "x += self.mlp(self.norm(x))"),),
     "an RMSNorm": (PRE_NORM, ("self.norm = nn.LayerNorm", "self.norm = nn.RMSNorm")),
     "a gain by keyword": (
         PRE_NORM, ("self.norm = nn.LayerNorm(dim)", "self.norm = nn.InstanceNorm1d(dim, affine=True)")),

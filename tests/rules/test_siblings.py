@@ -168,6 +168,8 @@ USERS = {
     "    def forward(self, x):\n        return self.norm2(x)\n",
     "a subclass of a subclass": "from pkg.middle import Middle\n\nclass Last(Middle):\n    def forward(self, x):\n"
     "        return self.norm2(x)\n",
+    "a mixin": "class Mixin:\n    def forward(self, x):\n        return self.norm2(x)\n",
+    "a function that gets anything": "def run(module, x):\n    return module.norm2(x)\n",
     "by the package": "import pkg\n\ndef run(x):\n    return pkg.Block(8).norm2(x)\n",
 }
 
@@ -185,7 +187,8 @@ def test_another_file_of_the_package_applies_it(user: str, tmp_path: Path) -> No
 
 
 def test_another_class_that_applies_a_norm_of_its_own_is_no_use(tmp_path: Path) -> None:
-    own = "from torch import nn\n\nclass Other(nn.Module):\n    def forward(self, x):\n        return self.norm2(x)\n"
+    own = "from torch import nn\n\nclass Other(nn.Module):\n    def __init__(self):\n"
+    own += "        self.norm2 = nn.LayerNorm(8)\n\n    def forward(self, x):\n        return self.norm2(x)\n"
     file = laid(tmp_path, {"block.py": BLOCK, "other.py": own})
     importers._package.cache_clear()
     importers._scripts.cache_clear()

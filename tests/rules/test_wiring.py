@@ -157,6 +157,7 @@ SILENT = {
     "before by a flag, and behind another layer": FLAGGED.replace(
         "if not self.pre:", "x = self.mlp(x)\nif not self.pre:"
     ),
+    "of embeddings by a flag": FLAGGED.replace("attention", "pos_conv"),
     "before by a flag, and never behind": FLAGGED.partition("if not")[0] + "return x",
     "before or behind by a flag, and the layer gets the input": FLAGGED.replace("attention(x)", "attention(c)"),
 }
@@ -166,6 +167,7 @@ FOUND = {
         FLAGGED.replace("x = x + self.attention(x)", "a, w = self.attention(x)\nx = x + self.adapter(a)"),
         "NRM705",
     ),
+    "before or behind by a flag, and added in place": (FLAGGED.replace("x = x +", "x +="), "NRM705"),
     "behind by a flag, before otherwise": (
         FLAGGED.replace("if not self.pre", "if self.post").replace(
             "if self.pre:\n", "if self.post:\n    pass\nelse:\n"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Container, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from normlint.norm.makes import Makes, constructors
-from normlint.norm.nodes import dotted, plain
+from normlint.norm.nodes import Function, dotted, plain
 from normlint.norm.wiring import Called, Module, Read, Value, Values, called_last, functions, made_of, names_in
 from normlint.rules.registry import Problem, calls_rule
 from normlint.rules.wiring import assigned, conditions, unused
@@ -228,5 +229,10 @@ def _layer(read: Read, node: ast.AST) -> str:
         made = read.module.owned.get(own)
         plain = _PLAIN.match(own) or (made is not None and _PLAIN.match(called_last(made)))
         return "" if plain else own
-    loops = (n for n in ast.walk(read.function) if isinstance(n, ast.For)) if name and "." not in name else ()
-    return name if any(isinstance(n, ast.Name) and n.id == name for one in loops for n in ast.walk(one.target)) else ""
+    return name if name and "." not in name and name in _targets(read.function) else ""
+
+
+@lru_cache(maxsize=1)  # asked for each call of a function
+def _targets(function: Function) -> frozenset[str]:
+    """Return the names that a function's loops go through."""
+    return frozenset(name for n in ast.walk(function) if isinstance(n, ast.For) for name in names_in(n.target))

@@ -41,6 +41,7 @@ _WORD: Final = re.compile(r"\w*$")
 _SET: Final = re.compile(r"\bself\.(\w+)(?:[ \t]*:[^=\n]{1,80})?[ \t]*=[^=\n][^\n]{0,80}$")
 _OWN_CALL: Final = re.compile(r"self\.(\w{1,40})\((?=\w)")
 _OWN_NORM: Final = re.compile(r"self\.(\w{0,40}(?:norm|ln|bn)\w{0,40})\((?=\w)")
+_OUTSIDE: Final = re.compile(r"\n {1,8}(?=[^\s)])")  # of a loop in a method
 _VARIANT: Final = re.compile(r"\n[ \t]+if [^\n]{0,60}(?:norm|pre|post)[^\n]{0,40}:\n|\n[ \t]+def forward_pre\b")
 _TAKES: Final = re.compile(r"def __init__\(\s*self\b")
 _FLAG: Final = re.compile(r"[(,]\s*(\w*norm\w*)(?: ?: ?bool)? ?= ?(?:True|False)\b", re.IGNORECASE)
@@ -235,7 +236,8 @@ def _shared(text: str) -> Iterator[int]:
     last: dict[str, int] = {}
     for match in _OWN_NORM.finditer(text):
         before, start = last.get(match[1], -1), max(text.rfind("\n    def ", 0, match.start()), 0)
-        if before >= start or text.find("\n        for ", start, match.start()) >= 0:
+        loop = text.rfind("\n        for ", start, match.start())
+        if before >= start or (loop >= 0 and _OUTSIDE.search(text, loop + 1, match.start()) is None):
             yield match.start()
         last[match[1]] = match.start()
 

@@ -21,6 +21,7 @@ _PLAIN: Final = re.compile(  # layers without weights of their own, by their att
     r"(?i)drop|act|.*elu|gelu|silu|swish|mish|tanh|sigmoid|softmax|identity|.*pool|upsample|flatten|pad|permute|rearrange"
 )
 _WITH_GAIN: Final = re.compile(r"(?:Layer|RMS|Group|Batch|SyncBatch)\w*")
+_NO_GAINS: Final = ("bias", "track_running_stats")  # flags that leave the gain as it is
 _MEANT: Final = re.compile(r"(?i)share|common|tied|same|reuse")  # in a name
 _SAID: Final = re.compile(
     r"(?is)\b(?:one|single|share\w*\b(?!-norm)|same|common|tied|reuse\w*)\b.{0,40}norm|norm.{0,40}\b(?:share|reuse)"
@@ -159,7 +160,7 @@ def _conditions(read: Read, call: Called) -> frozenset[tuple[ast.AST, bool]] | N
 def _has_gain(module: Module, name: str) -> bool:
     """Return whether a norm is known to have parameters, or running statistics."""
     call, makes = module.owned[name], module.makes
-    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    given = (*call.args, *(keyword.value for keyword in call.keywords if keyword.arg not in _NO_GAINS))
     if not plain(call) or any(isinstance(one, ast.Constant) and one.value is False for one in given):
         return False
     found = makes.elsewhere.definition(dotted(call.func), makes.file)

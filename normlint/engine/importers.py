@@ -101,7 +101,7 @@ def _applied_by(path: str, owner: str, name: str) -> str:
         text = COMMENT.sub("", other.text)
         known = other.path in importing or re.search(rf"\b{owner}\b", text) is not None
         own = re.compile(rf"\bself\.{name} *[:=](?!=)|[\"']{name}[\"']")  # set by a class there
-        elsewhere = taken.search(text) and not own.search(text)
+        elsewhere = name != "norm" and taken.search(text) and not own.search(text)  # tensors have a method `norm`
         if elsewhere or (known and held.search(text)) or (inherited.search(text) and _inherits(text, inherited, own)):
             return os.path.basename(other.path)
     return ""

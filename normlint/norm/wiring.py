@@ -225,7 +225,8 @@ def _steps(body: Iterable[ast.stmt], values: Values) -> Generator[Step, None, Va
             reached = [end for block, end in blocks if not _leaves(block)]
             after.update({name: _either(name, reached) for name in written if reached})
         elif isinstance(stmt, ast.With):
-            after.update({name: value for name, value in ends["body"].items() if name in written})
+            bound = {n.id for item in stmt.items for n in ast.walk(item) if isinstance(n, ast.Name)}
+            after.update({name: value for name, value in ends["body"].items() if name in written - bound})
         values, last = after, stmt
     return values
 

@@ -96,7 +96,7 @@ def _is_flag(node: ast.expr | None) -> bool:
 def _is_kept(init: Function) -> bool:
     """Return whether all parameters may be kept at once: by a decorator, `locals()`, or `save_hyperparameters()`."""
     calls = (node for part in init.body for node in ast.walk(part) if isinstance(node, ast.Call))
-    return bool(init.decorator_list) or any(_KEEPS.match(dotted(call.func)) and not call.args for call in calls)
+    return bool(init.decorator_list) or any(_KEEPS.match(dotted(call.func)) for call in calls)
 
 
 def _is_known(owner: Owner, name: str) -> bool:

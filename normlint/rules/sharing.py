@@ -29,8 +29,8 @@ _SAID: Final = re.compile(
 _DOCSTRING: Final = re.compile(r'(?s)"""(.*?)"""')
 _MOST: Final = 12  # calls of a norm in a function, and
 _MANY: Final = 200  # calls of layers
-Users = list[tuple[str, set[ast.AST]]]
 _FAR: Final = 24  # names that are followed
+Users = list[tuple[str, set[ast.AST]]]  # layers, with the calls that they get the results of
 
 
 @calls_rule("NRM713", name="shared-norm", severity=WARNING)
@@ -73,6 +73,7 @@ def shared_norm(makes: Makes) -> Iterator[Problem]:
             x = self.norm(x + self.mlp(x))
             return self.norm(x + self.mlp(x))
     ```
+
     It is a review where the only call is in a loop over layers, which may share the norm on purpose.
     Where another norm that is made alike is never applied, that is reported instead.
     """
@@ -228,8 +229,9 @@ def _layer(read: Read, node: ast.AST) -> str:
     own = name.removeprefix("self.") if name.startswith("self.") else ""
     if isinstance(node, ast.Call) and own and "." not in own:
         made = read.module.owned.get(own)
-        plain = _PLAIN.match(own) or (made is not None and _PLAIN.match(called_last(made)))
-        return "" if plain else own
+        said = own if made is None else called_last(made)
+        several = made is not None and own not in read.module.alone  # in a Sequential, of which that is the last
+        return "" if not several and _PLAIN.match(said) else own
     return name if name and "." not in name and name in _targets(read.function) else ""
 
 

@@ -161,6 +161,9 @@ FOUND = {
     "post-norm": (POST_NORM,),
     "added in place": (("x += self.attention(self.norm(x))", "x += self.mlp(self.norm(x))"),),
     "an RMSNorm": (PRE_NORM, ("self.norm = nn.LayerNorm", "self.norm = nn.RMSNorm")),
+    "a layer of several that ends in dropout": (
+        PRE_NORM, ("self.mlp = nn.Linear(dim, dim)", "self.mlp = nn.Sequential(nn.Linear(dim, dim), nn.Dropout())")
+    ),
     "without a bias": (PRE_NORM, ("self.norm = nn.LayerNorm(dim)", "self.norm = nn.LayerNorm(dim, bias=False)")),
     "a gain by keyword": (
         PRE_NORM, ("self.norm = nn.LayerNorm(dim)", "self.norm = nn.InstanceNorm1d(dim, affine=True)")),

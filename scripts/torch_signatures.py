@@ -7,9 +7,10 @@ A line is a name and its overloads in the order in which torch tries them:
 
     Tensor.mean(*,dtype:dn=None)(dim:iIn,keepdim:b=False,*,dtype:dn=None)
 
-A letter is a type that the parameter takes: T tensor, t tensors, i int, I ints, f float, b bool, d dtype, s str,
-n None, o another; without a type it takes all. `name=other` says that both take the same, and a line that begins with
-`*` lists public names that are no functions, but `*shared` those of aten whose result may be the memory of an argument.
+The constructors of torch.nn's norms are listed by their whole path. A letter is a type that the parameter takes:
+T tensor, t tensors, i int, I ints, f float, b bool, d dtype, s str, n None, o another; without a type it takes all.
+`name=other` says that both take the same, and a line that begins with `*` lists public names that are no functions,
+but `*shared` those of aten whose result may be the memory of an argument.
 """
 
 # ruff: noqa: SLF001  (torch tells its schemas under private names only)
@@ -222,6 +223,16 @@ def rows() -> Iterator[tuple[str, str]]:
         yield f"*{space}", " " + " ".join(sorted(others))
 
 
+def module_rows() -> Iterator[tuple[str, str]]:
+    """What the constructors of torch.nn's norms take, and what is public there."""
+    import torch
+
+    names = [name for name in dir(torch.nn) if not name.startswith("_")]
+    for name in (name for name in names if "Norm" in name):
+        yield f"torch.nn.{name}", str(of_python(getattr(torch.nn, name).__init__, method=True))
+    yield "*nn", " " + " ".join(names)
+
+
 def aten_rows(known: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Operations of aten that Python knows only as torch.ops.aten."""
     import torch
@@ -262,7 +273,7 @@ def table() -> str:
     import torch
 
     found = dict(rows())
-    found |= {**dict(aten_rows(found)), "*shared": shared()}
+    found |= {**dict(aten_rows(found)), **dict(module_rows()), "*shared": shared()}
     version = torch.__version__.partition("+")[0]
     return "\n".join((f"# torch {version}", *shortened(found), ""))
 

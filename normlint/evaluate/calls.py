@@ -257,6 +257,7 @@ def bind_parameters(m: Machine, ref: FunctionRef, env: Env, args: Arguments) -> 
     if ref.receiver is not None:
         args = args.after(Given(ref.receiver, ref.node.span))
     found = fit(ref.node.params, args)
+    spelling.refused(m, ref, args, found)
     for param in ref.node.params:
         name = param.name
         if param.star:

@@ -1,4 +1,4 @@
-"""Recognize misspelled names of torch, evaluate what is meant, and record a note.
+"""Recognize misspelled names of torch, evaluate what is meant, and record a note; also of arguments that don't fit.
 
 Since torch changes, a name is a misspelling only if a torch function has nearly the same name, and only if its owner
 can't be anything but torch or a tensor.
@@ -6,6 +6,7 @@ can't be anything but torch or a tensor.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -18,10 +19,13 @@ from normlint.text.frozen import replace
 
 if TYPE_CHECKING:
     from normlint.evaluate import syntax as s
+    from normlint.evaluate.binding import Fit
     from normlint.evaluate.machine import Machine
-    from normlint.evaluate.ops.table import Arguments, Bound
+    from normlint.evaluate.objects import FunctionRef
+    from normlint.evaluate.ops.table import Arguments, Bound, Given
 
 NOTE: Final = "unknown name"
+_NEAR_CALL: Final = 600  # characters from a function's name to its last argument
 _NEAR: Final = 0.8  # cutoff of difflib: accepts vart for var, but not sum for std
 # Other libraries whose arrays have methods of the same names.
 _OTHER_LIBRARIES: Final = frozenset(
@@ -122,6 +126,25 @@ def too_many(m: Machine, key: str, args: Arguments, surplus: int) -> None:
     if cast and key.startswith("Tensor.") and _is_torch(m):
         at = args.positional[-surplus].span
         m.ctx.note(NOTE, at, f"`{key.rpartition('.')[2]}` takes {surplus} fewer argument{'s' * (surplus > 1)}")
+
+
+def refused(m: Machine, ref: FunctionRef, args: Arguments, found: Fit[Given]) -> None:
+    """Record the arguments that an undecorated function of the text doesn't take."""
+    if not (found.unexpected or found.surplus) or bool(getattr(ref.node, "decorators", ())):
+        return
+    text, last = m.module.text, args.values[-1].span.start
+    name = ref.qualname.removesuffix(".__init__").rpartition(".")[2]
+    named = re.compile(rf"\b{re.escape(name)}\(").search(text, max(last - _NEAR_CALL, 0), last)
+    if not named or len(re.findall(rf"\b(?:def|class|as)[ \t]+{name}\b|\b{name}[ \t]*=(?!=)", text)) != 1:
+        return  # it may be one of several functions, of which each is called under its own condition
+    for wrong in found.unexpected:
+        value = args.keywords[wrong].span
+        written = re.compile(rf"\b{wrong}[ \t]*=[ \t]*\Z").search(text, max(value.start - 80, 0), value.start)
+        place = Span(written.start(), written.start() + len(wrong)) if written else value
+        m.ctx.note(NOTE, place, f"`{name}` takes no `{wrong}`")
+    if found.surplus:
+        several = f"{found.surplus} fewer argument{'s' * (found.surplus > 1)}"
+        m.ctx.note(NOTE, args.positional[-found.surplus].span, f"`{name}` takes {several}")
 
 
 def _of_tensor(args: Arguments) -> bool:

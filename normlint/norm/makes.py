@@ -110,8 +110,8 @@ class Owner:
 
     @property
     def name(self) -> str:
-        """Return the name of the class or function."""
-        return self.piece.names[0]
+        """Return the name of the class or function; of any other statement, that of the module."""
+        return self.piece.names[0] if self.piece.names else "<module>"
 
     def places_of(self, word: str) -> list[int]:
         """Return where the text of the class or function has a word."""
@@ -280,8 +280,11 @@ class Makes:
 
     def classes_at(self, places: Iterable[int]) -> list[Owner]:
         """Return the top-level classes around these places, in their order."""
-        found = (p for p in dict.fromkeys(map(self._piece_at, places)) if p is not None and p.kind == "class")
-        return [self._owner(piece) for piece in found]
+        return [owner for owner in self.owners_at(places) if owner.piece.kind == "class"]
+
+    def owners_at(self, places: Iterable[int]) -> list[Owner]:
+        """Return the top-level statements around these places, in their order."""
+        return [self._owner(piece) for piece in dict.fromkeys(map(self._piece_at, places)) if piece is not None]
 
     # --- classes -----------------------------------------------------------------------------------------------------
 

@@ -170,7 +170,7 @@ def _done(c: Computation) -> int:
 
 @rule("NRM506", name="unknown-torch-name")
 def unknown_torch_name(norm: Norm) -> Iterator[Problem]:
-    """Calls a function that torch doesn't have, or gives it a keyword that it doesn't take.
+    """Calls a function that torch doesn't have, or gives a function an argument that it doesn't take.
 
     The call raises as soon as it is reached. What is meant is read instead, so that the other rules see the norm.
 
@@ -182,6 +182,26 @@ def unknown_torch_name(norm: Norm) -> Iterator[Problem]:
         mean = h.mean(-1, keepdim=True)
         var = h.var(-1, unbaiased=False, keepdim=True)  # error: [unknown-torch-name]
         return ((h - mean) * torch.rsqrt(var + eps)).type_as(x) * weight + bias
+    ```
+
+    So do calls of the functions of the same package:
+
+    ```py
+    import torch
+    from torch import nn
+
+    def rms_norm(x, weight, eps=1e-6):
+        h = x.float()
+        return (h * torch.rsqrt(h.square().mean(-1, keepdim=True) + eps)).type_as(x) * weight
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.eps = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            return rms_norm(x, self.weight, epsilon=self.eps)  # error: [unknown-torch-name]
     ```
 
     numpy's names for an axis are torch's too:

@@ -52,6 +52,26 @@ _TAGS: Final = {"q": "k", "query": "key", "queries": "keys", "k": "q", "key": "q
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
 
 
+_BATCH: Final = "eps momentum affine track_running_stats bias device dtype"
+_TAKEN: Final = {
+    "LayerNorm": "normalized_shape eps elementwise_affine bias device dtype",
+    "RMSNorm": "normalized_shape eps elementwise_affine device dtype",
+    "GroupNorm": "num_groups num_channels eps affine bias device dtype",
+    "LocalResponseNorm": "size alpha beta k",
+    "BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm1d InstanceNorm2d InstanceNorm3d": f"num_features {_BATCH}",
+    "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d": _BATCH,
+    "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d": _BATCH,
+    "SyncBatchNorm": f"num_features {_BATCH} process_group",
+}
+# What torch.nn calls its norms, and the parameters of their constructors.
+TORCHS: Final = {name: frozenset(taken.split()) for names, taken in _TAKEN.items() for name in names.split()}
+_OF_NN: Final = re.compile(r"\bnn\.(\w*[Nn]orm\w*)\(")
+_CLASS: Final = re.compile(r"^class (\w*[Nn]orm\w*)\b", re.MULTILINE)
+_MARK: Final = re.compile(r"[][(){},]")
+_KEY: Final = re.compile(r"\s*(\w+)\s*=(?!=)")
+_PARAMETER: Final = re.compile(r"\s*(\w+)")
+
+
 class Making:
     """A call of a name that ends like a norm's.
 
@@ -74,7 +94,7 @@ def may_make(text: str) -> bool:
             return True
         written = written or making.written
     marked = "Norm" in text and (bool(wired(text)) or _SPARED.search(text) is not None)
-    return marked or (written and configured(text)) or any(of(text) for of in (idle, crossed, uneven, lost))
+    return marked or (written and configured(text)) or any(of(text) for of in (idle, crossed, uneven, lost, unfit))
 
 
 _SETS_EPS: Final = re.compile(
@@ -162,6 +182,56 @@ def _lost(text: str) -> Iterator[int]:
             flags = flags or Counter(_FLAG.findall(text))
             if any(flags.get(name, 0) > 1 for name in names):
                 yield match.start()
+
+
+@lru_cache(maxsize=2)
+def unfit(text: str) -> tuple[int, ...]:
+    """Return the offsets of calls of torch's norms, or of the text's classes, that may not take what they are given."""
+    return tuple(_unfit(text)) if "orm" in text else ()
+
+
+def _unfit(text: str) -> Iterator[int]:
+    for match in _OF_NN.finditer(text):
+        parts = _parts(text, match.end())
+        named = {key[1] for part in parts if (key := _KEY.match(part))}
+        if (
+            not named <= TORCHS.get(match[1], frozenset())
+            or match[1] not in TORCHS
+            or (match[1] == "GroupNorm" and len(parts) == 1)
+        ):
+            yield match.start()
+    for match in _CLASS.finditer(text):
+        end = text.find("\nclass ", match.end())
+        init = _TAKES.search(text, match.end(), end if end >= 0 else len(text))
+        taken = _parts(text, init.end()) if init is not None else ["**"]
+        if not any("**" in part for part in taken):
+            yield from _unlike(text, match[1], taken)
+
+
+def _unlike(text: str, name: str, taken: list[str]) -> Iterator[int]:
+    """Yield the offsets of the calls of a class that pass other keywords than it takes, or more arguments."""
+    names = {word[1] for part in taken if (word := _PARAMETER.match(part))}
+    star = next((at for at, part in enumerate(taken) if part.lstrip()[:1] == "*"), len(taken))
+    most = star if star == len(taken) or taken[star].strip() == "*" else _FARTHEST
+    for call in re.finditer(rf"(?<![\w.]){name}\(", text):
+        parts = _parts(text, call.end())
+        named = [key[1] for part in parts if (key := _KEY.match(part))]
+        if not names.issuperset(named) or len(parts) - len(named) > most:
+            yield call.start()
+
+
+def _parts(text: str, start: int) -> list[str]:
+    """Return the arguments of a call, or the parameters of a function, from behind its bracket on."""
+    depth, begin, found = 1, start, list[str]()
+    for match in _MARK.finditer(text, start, start + _FARTHEST):
+        mark = match[0]
+        depth += (mark in "([{") - (mark in ")]}")
+        if depth == (mark == ","):
+            found.append(text[begin : match.start()])
+            begin = match.end()
+        if not depth:
+            return [part for part in found if part.strip()]
+    return []
 
 
 def is_setting(name: str) -> bool:

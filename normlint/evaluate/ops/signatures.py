@@ -46,8 +46,6 @@ torch.nn.Parameter(data=None,requires_grad=True)
 torch.nn.parameter.Parameter(data=None,requires_grad=True)
 torch.nn.Buffer(data=None,*,persistent=True)
 torch.nn.UninitializedParameter(requires_grad=True,device=None,dtype=None)
-torch.nn.LayerNorm(normalized_shape,eps=1e-05,elementwise_affine=True,bias=True,device=None,dtype=None)
-torch.nn.RMSNorm(normalized_shape,eps=None,elementwise_affine=True,device=None,dtype=None)
 torch.Tensor(*data,device=None)
 torch.FloatTensor(*data,device=None)
 """

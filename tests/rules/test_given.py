@@ -1,0 +1,90 @@
+"""What the constructors of norms are given, and whether they take it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from normlint.engine.fix import Fixed, FixRequest, fix_file
+from normlint.engine.selection import Demand
+from normlint.evaluate.ops.signatures import overloads, public
+from normlint.rules.callers import called
+from normlint.text.making import TORCHS, may_make
+
+HEAD = "import torch\nfrom torch import nn\n\n"
+OWN = """\
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6, *, scale=True):
+        super().__init__()
+        self.eps = eps
+
+"""
+
+
+def found(text: str) -> list[str]:
+    several = called(text, "", ("NRM715",).__contains__).found if may_make(text) else ()
+    return [finding.message for finding, _ in several]
+
+
+SILENT = {
+    "what torch's norm takes": HEAD + "norm = nn.LayerNorm(8, eps=1e-6, bias=False, device='cpu')\n",
+    "what torch's norm of groups takes": HEAD + "norm = nn.GroupNorm(4, num_channels=8)\n",
+    "unknown arguments": HEAD + "norm = nn.LayerNorm(*sizes, **options)\n",
+    "a norm of another library": "import mlx.nn as nn\n\nnorm = nn.LayerNorm(8, affine=False, epsilon=1e-6)\n",
+    "a norm of a library that isn't imported here": "norm = nn.GroupNorm(num_groups=8, epsilon=1e-5)\n",
+    "a norm that torch doesn't have, under another's name": HEAD + "norm = nn.PixelNorm(8)\n",
+    "what the text's class takes": HEAD + OWN + "norm = RMSNorm(8, 1e-6, scale=False)\n",
+    "a class that takes anything": HEAD + OWN.replace("scale=True", "**options") + "norm = RMSNorm(8, any=1)\n",
+    "a class that is defined twice": HEAD + OWN + OWN.replace("scale", "other") + "norm = RMSNorm(8, scale=1)\n",
+    "a class that is defined again in a function": (
+        HEAD + OWN + "def f():\n    class RMSNorm:\n        def __init__(self, kind): ...\n    return RMSNorm(kind=1)\n"
+    ),
+    "a class that is bound again": HEAD + OWN + "RMSNorm = other(RMSNorm)\nnorm = RMSNorm(8, kind=1)\n",
+    "a class that an import may replace": (
+        HEAD + OWN + "try:\n    from fast import RMSNorm\nexcept ImportError:\n    pass\nnorm = RMSNorm(8, kind=1)\n"
+    ),
+    "a decorated class": HEAD + "@registered\n" + OWN + "norm = RMSNorm(8, kind=1)\n",
+    "a class with a metaclass": HEAD + OWN.replace("Module)", "Module, metaclass=M)") + "norm = RMSNorm(8, kind=1)\n",
+    "a decorated constructor": HEAD + OWN.replace("    def", "    @lenient\n    def") + "norm = RMSNorm(8, kind=1)\n",
+    "a class made by __new__": (
+        HEAD + OWN + "    def __new__(cls, *args, **kwargs):\n        return cls\n\nnorm = RMSNorm(8, kind=1)\n"
+    ),
+    "a class whose base isn't known": HEAD + "class MyNorm(Base):\n    pass\n\nnorm = MyNorm(8, kind=1)\n",
+}
+
+
+@pytest.mark.parametrize("text", SILENT.values(), ids=SILENT)
+def test_accepted_is(text: str) -> None:
+    assert not found(text)
+
+
+FOUND = {
+    "a keyword of another library": ("nn.LayerNorm(8, epsilon=1e-6)", "`LayerNorm` takes no `epsilon`"),
+    "a keyword of torch's other norms": ("nn.LayerNorm(8, affine=False)", "`LayerNorm` takes no `affine`"),
+    "groups without channels": ("nn.GroupNorm(8)", "`GroupNorm` needs `num_channels`"),
+    "a norm in another case": ("nn.Layernorm(8)", "torch.nn has no `Layernorm`: is `LayerNorm` meant?"),
+    "a function's name": ("torch.nn.layer_norm(8)", "torch.nn has no `layer_norm`: is `LayerNorm` meant?"),
+    "a keyword that the text's class lacks": ("RMSNorm(8, bias=False)", "`RMSNorm` takes no `bias`"),
+    "more arguments than the text's class takes": ("RMSNorm(8, 1e-6, True)", "`RMSNorm` takes 1 fewer argument"),
+    "one that is given twice": ("RMSNorm(8, 1e-6, eps=1e-5, bias=1)", "`RMSNorm` takes no `bias`"),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), FOUND.values(), ids=FOUND)
+def test_reported_is(call: str, message: str) -> None:
+    text = HEAD + OWN + f"class Block(nn.Module):\n    def __init__(self):\n        self.norm = {call}\n"
+    assert found(text) == [message]
+
+
+def test_the_fix_spells_the_name_as_torch_does(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(HEAD + "norm = nn.Layernorm(8)  # of tokens\n")
+    fixed = fix_file(str(file), FixRequest(Demand(unsafe=True)))
+    assert isinstance(fixed, Fixed)
+    assert fixed.after.text == HEAD + "norm = nn.LayerNorm(8)  # of tokens\n"
+
+
+def test_the_prefilter_knows_what_torch_has() -> None:
+    norms = {name for name in public("nn") if "Norm" in name}
+    assert {name: {param.name for param in overloads(f"torch.nn.{name}")[0]} for name in norms} == TORCHS

@@ -397,6 +397,17 @@ OWN = NORM.replace(
     "self.weight = nn.Parameter(torch.ones(dim))", "self.weight = nn.Parameter(torch.full((dim,), {first}))"
 )
 SPARED: dict[str, tuple[str, str, str]] = {
+    "a text that takes one eps alone isn't judged with others": (
+        NORM.replace("        h = x", "        assert self.eps == 1e-6, self.eps\n        h = x"),
+        "Norm.forward",
+        "match",
+    ),
+    "a direction as long as it has features, under a name that promises none of this": (
+        "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\nclass CustomNorm(nn.Module):\n"
+        "    def forward(self, x):\n        return x.shape[-1] * F.normalize(x, dim=-1)\n",
+        "CustomNorm.forward",
+        "skipped",
+    ),
     "a cache of a size, the platform, Python's version and a range of a profiler": (
         NORM.replace(
             "class",

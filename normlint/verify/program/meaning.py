@@ -152,7 +152,7 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
     moved = all(move[0] in ("perm", "swap", "move") for move in c.statistic.layout)
     if c.fused and (not moved or c.scaled_before):
         return "an input that goes into torch's own norm as it comes in"
-    return _open_in_eps(norm, c) or _open_in_scale(c)
+    return _open_in_eps(norm, c) or _open_in_scale(norm, c)
 
 
 def _open_in_eps(norm: Norm, c: Computation) -> str:
@@ -171,7 +171,9 @@ def _centred_elsewhere(c: Computation) -> bool:
     return ALL not in axes and axes[0] != axes[1]
 
 
-def _open_in_scale(c: Computation) -> str:
+def _open_in_scale(norm: Norm, c: Computation) -> str:
+    if c.kind == "l2" and norm.owner.intent in ("", "norm") and any(n.power == 1 for n in c.counts):
+        return "a name that says what is meant: its length is the number of features"
     if c.kind != "l2" and any(_starts_at_length(g.param) for g in c.gains):
         return "a gain that starts at 1: what this one starts at holds a length"
     scales = [

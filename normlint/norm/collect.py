@@ -361,7 +361,8 @@ def _norm(module: Module, entry: Entry, name: str, owner: Owner, group: list[_Fo
     if not kept:
         return None
     text = spine(kept[0])
-    return Norm(kept[0].kind, name, group[0].made.span, text, owner, kept, entry.called, sentence(kept[0]))
+    words = sentence(kept[0], grouped=owner.intent == "groups")
+    return Norm(kept[0].kind, name, group[0].made.span, text, owner, kept, entry.called, words)
 
 
 def _with_moved_gain(group: list[_Found]) -> set[Span]:
@@ -371,7 +372,12 @@ def _with_moved_gain(group: list[_Found]) -> set[Span]:
 
 
 def _intended(c: Computation, owner: Owner) -> Computation:
-    """Read a sum of squares as an L2 norm unless the name says RMS; one of x − mean, unless it says RMS or layer."""
+    """Read a sum of squares as an L2 norm unless the name says RMS; one of x − mean, unless it says RMS or layer.
+
+    Of group and instance norms it isn't known which axes are meant, nor whether they are run in halves.
+    """
+    if owner.intent == "groups":
+        return replace(c, unread=c.unread | {"axes", "keepdim", "scale", "dtype"})
     if c.kind == "layer" and c.is_length and owner.intent not in ("rms", "layer"):
         return replace(c, kind="l2")
     return replace(c, kind="rms") if c.kind == "l2" and owner.intent == "rms" else c

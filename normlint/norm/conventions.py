@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 _OTHER = re.compile(
-    r"batch_?norm|instance_?norm|group_?norm|graph_?norm|weight_?norm|spectral|response|grn|unit_?var|rev_?in\b|zero_?mean|standardi[sz]e|advantage|whiten|orthogonal|glorot|xavier|kaiming|(?:^|_)init(?:_|$)"
+    r"batch_?norm|graph_?norm|weight_?norm|spectral|response|grn|unit_?var|rev_?in\b|zero_?mean|standardi[sz]e|advantage|whiten|orthogonal|glorot|xavier|kaiming|(?:^|_)init(?:_|$)"
     r"|adain|ada_?in|weight_?standard|wnorm|clip_grad|grad_norm|(?<![a-z])l1_?(?:rms_?)?norm",
     re.IGNORECASE,
 )
+_GROUPS = re.compile(r"(?:instance|group)_?norm", re.IGNORECASE)
 _RMS = "(?<![A-Z])RMS|(?<![a-z])rms|Rms|[Rr][Mm][Ss](?=_?[Nn]orm)"  # and no transforms; RMSE and RMSD are no norms
 _INTENTS = (
     ("norm", re.compile(r"bias_?free|simple_?norm", re.IGNORECASE)),  # a variance without a centre is meant
@@ -34,9 +35,15 @@ def summary_intent(docstring: str) -> str:
 
 
 def intent(qualname: str) -> str:
-    """Return the norm that a name means; "other" for norms over other things than features; "" if it names none."""
+    """Return the norm that a name means; "" if it names none.
+
+    That is "groups" for group and instance norms, of which no rule knows the axes, and "other" for what else isn't
+    over features.
+    """
     if _OTHER.search(qualname):
         return "other"
+    if _GROUPS.search(qualname):
+        return "groups"
     return next((kind for kind, pattern in _INTENTS if pattern.search(qualname)), "")
 
 

@@ -25,15 +25,15 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     gain = (c.scaled and not signs) or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
-    if any(s.op == "numpy" for s in c.input_steps):  # nobody trains through it
-        return False
-    if any(isinstance(a, Centred) and a.base != c.input for a in c.others):  # its gradient, or what it is relevant for
-        return False
+    if any(s.op == "numpy" for s in c.input_steps) or _of_its_gradient(c):
+        return False  # nobody trains through it
     if _is_undone(c, owner) or _clips(c, owner) or _of_weights(c) or _is_level(c) or _mixed_spread(c, owner):
         return False
     matrix = c.statistic.spelled == FROBENIUS
     if c.over_everything and (c.statistic.masked or owner.graph or matrix):  # all nodes of one graph
         return False
+    if owner.intent == "groups":
+        return _is_of_groups(c)
     if c.degree != 2 and not ((named or gain) and _meant_squares(c, owner)):
         return False
     if "power" in c.unread and owner.intent not in ("rms", "layer", "norm"):
@@ -47,6 +47,17 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     if c.power != -HALF and not (named or gain):
         return False
     return (_is_meant_whole if c.over_everything else _over_features)(c, owner, named, gain)
+
+
+def _is_of_groups(c: Computation) -> bool:
+    """Return whether it is a whole formula of a tensor as it comes in, whatever its axes are."""
+    whole = c.kind == "layer" and c.degree == 2 and c.power == -HALF and all(c.centred)
+    return whole and c.returned and not c.input.has_stat
+
+
+def _of_its_gradient(c: Computation) -> bool:
+    """Return whether it is the gradient of a norm, or what that is relevant for."""
+    return any(isinstance(a, Centred) and a.base != c.input for a in c.others)
 
 
 def _is_of_data(c: Computation, owner: Owner) -> bool:

@@ -359,7 +359,7 @@ class Norm:
     @property
     def meant(self) -> bool:
         """Return whether a name, a learned gain or the whole formula says that a norm over features was meant."""
-        named = self.owner.intent in ("rms", "layer", "norm")
+        named = self.owner.intent in ("rms", "layer", "norm", "groups")
         return named or any(c.scaled or self.owner.makes(c) for c in self.computations)
 
     @property

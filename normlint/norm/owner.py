@@ -96,14 +96,18 @@ def _intent_of(entry: Entry, qualname: str, name: str, maker: str, *, block: boo
     if function is not None and not named and summary_intent(_docstring(function)) == "l2":
         return "l2"  # one of several norms of a class
     own = intent(qualname) or intent(name)
-    if own in ("", "norm") and any(intent(path) == "other" for path in bases):
-        return "other"  # such as a subclass of nn.BatchNorm2d
+    above = next((base for base in map(intent, bases) if base in _NOT_OF_FEATURES), "")
+    if own in ("", "norm") and above:
+        return above  # such as a subclass of nn.BatchNorm2d
     if own:
         return own
     intents = [intent(n) for n in (maker, *bases)]
     if function is not None:
         intents += [summary_intent(_docstring(d)) for d in ((function,) if block else (function, *classes))]
-    return next((t for t in intents if t and t != "other"), "")
+    return next((t for t in intents if t and t not in _NOT_OF_FEATURES), "")
+
+
+_NOT_OF_FEATURES = ("other", "groups")
 
 
 def _docstring(of: s.Function | s.Lambda | ClassRef) -> str:

@@ -25,9 +25,9 @@ _ROOTED = {
 _SHOWN = ("sqrt", "rsqrt", "recip", "pow", "eps", "unknown", *_ROOTS)
 
 
-def sentence(c: Computation) -> str:
+def sentence(c: Computation, *, grouped: bool = False) -> str:
     """Return a norm in words, with mistakes in capitals: `RMSNorm over the last axis, eps 1e-6 under the root, …`."""
-    return f"{_KINDS.get(c.kind, c.kind)} {', '.join(_clauses(c))}"
+    return f"{'Group or instance norm' if grouped else _KINDS.get(c.kind, c.kind)} {', '.join(_clauses(c))}"
 
 
 def _clauses(c: Computation) -> Iterator[str]:

@@ -152,7 +152,7 @@ def unbiased_variance(norm: Norm) -> Iterator[Problem]:
     Fix safety: unsafe, as a model trained with the other variance has it in its weights.
     """
     for c in norm.judged if norm.meant else ():
-        own = not c.statistic.biased and not is_instance_norm(norm, c)
+        own = not c.statistic.biased and (norm.owner.intent == "groups" or not is_instance_norm(norm, c))
         less = any(n.less and n.power == c.power for n in c.counts)
         undone = less or not all(map(bears_data, c.others))  # (n - 1) / n
         if own and all(c.centred) and not undone:

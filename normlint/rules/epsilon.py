@@ -112,7 +112,7 @@ def _misplaced(c: Computation, e: Eps) -> str:
     cut = any(s.op in ("detach", "item") for s in c.trail) or not c.grad
     consequence = "small rows come out larger than with eps under it" if cut else "NaN gradient at a zero row"
     if any(s.op == "std" for s in c.trail):
-        consequence = "rows of small spread come out larger than in a layer norm"
+        consequence = "rows of small spread come out larger than with eps under it"
     return f"eps is added after the root: {consequence}"
 
 

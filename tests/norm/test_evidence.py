@@ -22,7 +22,7 @@ L2 = "x / x.norm(dim=-1, keepdim=True)"
         ("an error", "AngleRMSE.forward", ""),
         ("an error with underscores", "rmse_loss", ""),
         ("batch norm", "BatchNorm2d.forward", "other"),
-        ("group norm", "group_norm", "other"),
+        ("group norm", "group_norm", "groups"),
         ("weight norm", "weight_norm", "other"),
         ("a response norm", "LocalResponseNorm", "other"),
         ("advantages", "normalize_advantages", "other"),

@@ -3,6 +3,36 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "a norm of images' means within a plus of an instance norm": """
+class InstanceNorm2dPlus(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.norm = nn.InstanceNorm2d(channels)
+        self.alpha = nn.Parameter(torch.ones(channels))
+
+    def forward(self, x):
+        means = x.mean(dim=(2, 3))
+        spread = means.var(dim=-1, keepdim=True)
+        means = (means - means.mean(dim=-1, keepdim=True)) / torch.sqrt(spread + 1e-5)
+        return self.norm(x) + means[..., None, None] * self.alpha[..., None, None]
+""",
+    "instance norms of a content, with the statistics of a style": """
+def adaptive_instance_norm(content, style):
+    mean, std = content.mean((2, 3), keepdim=True), content.std((2, 3), keepdim=True) + 1e-5
+    return (content - mean) / std * style.std((2, 3), keepdim=True) + style.mean((2, 3), keepdim=True)
+""",
+    "a group norm with a filter instead of a view, in the input's dtype": """
+class GroupNorm(nn.Module):
+    def __init__(self, groups, eps=1e-5):
+        super().__init__()
+        self.groups, self.eps = groups, eps
+
+    def forward(self, x):
+        y = x.unflatten(1, (self.groups, -1))
+        mean = y.mean((2, 3, 4), keepdim=True)
+        var = (y - mean).square().mean((2, 3, 4), keepdim=True)
+        return ((y - mean) / (var + self.eps).sqrt()).flatten(1, 2)
+""",
     "batch renorm": """
 class BatchRenorm1d(nn.Module):
     def __init__(self, num_features, eps=1e-3, momentum=0.01):

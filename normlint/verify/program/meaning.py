@@ -114,6 +114,8 @@ def _widened_by_callers(norm: Norm, c: Computation) -> bool:
 
 def open_question(norm: Norm, text: str) -> str:
     """Return what the text must say before a reference can be chosen, "" for nothing; no rule reports these cases."""
+    if norm.owner.intent == "groups":
+        return "the groups that are meant"
     if norm.owner.unused_groups is not None:
         return "how many groups are meant: that is stored and never read"
     if len({one.kind for one in norm.computations if one.returned and one.tests}) > 1:

@@ -94,16 +94,29 @@ class Module:
         names = [name for name, _ in several]
         return {name: whole for name, whole in divided.items() if names.count(name) == 1}
 
+    @cached_property
+    def projected(self) -> dict[str, list[ast.expr]]:
+        """Return the factors of what linear layers give, as in `heads * self.head_dim`, with what those layers take."""
+        found: dict[str, list[ast.expr]] = {}
+        for call in self.owned.values():
+            sizes = call.args[:2] if called_last(call) == "Linear" else []
+            product = sizes[1] if len(sizes) > 1 else None
+            if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
+                several = [one for one in (product.left, product.right) if self.plain(one) != self.plain(sizes[0])]
+                for name in filter(None, map(dotted, several)):
+                    found.setdefault(name.removeprefix("self."), []).append(sizes[0])
+        return found
+
     def _named(self, value: ast.expr, init: Function) -> ast.expr:
         """Return what a name is assigned in a constructor, if that happens once; any other expression itself."""
         given = [s.value for s in statements(init) if isinstance(s, ast.Assign) and _is_named(s.targets, value)]
         return given[0] if len(given) == 1 and self.is_kept(given[0]) else value
 
     def plain(self, node: ast.expr) -> str:
-        """Return the text of an expression; of an attribute that is set once, to a name, that name."""
+        """Return the text of an expression; of an attribute that is set once, to a dotted name, that name."""
         text = ast.unparse(node)
         several = [v for init in constructors(self.owner.functions) for n, v in stored(init) if f"self.{n}" == text]
-        return several[0].id if len(several) == 1 and isinstance(several[0], ast.Name) else text
+        return (dotted(several[0]) if len(several) == 1 else "") or text
 
     def is_kept(self, node: ast.expr) -> bool:
         """Return whether no constructor gives the names in an expression another value."""

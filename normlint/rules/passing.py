@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
+from itertools import islice
 
-from normlint.norm.makes import Makes, Owner, constructors, defaults
+from normlint.norm.makes import Makes, Owner, constructors, defaults, stored
 from normlint.norm.nodes import Function, dotted, plain
 from normlint.rules.registry import Fixes, Problem, calls_rule
 from normlint.text.finding import REVIEW, WARNING, Applicability
@@ -56,37 +57,60 @@ def setting_not_passed(makes: Makes) -> Iterator[Problem]:
     +        self.layer = Layer(dim, norm_type=norm_type)
     ```
 
-    A setting is a parameter of the constructor whose name has "norm" in it. One that is said to be unused is ignored,
+    A setting is a parameter of the constructor whose name has "norm" in it, or an attribute that is set to one of a
+    configuration under the same name, and never read. One that is said to be unused is ignored,
     and so are those of a decorated constructor, which may keep them as a configuration.
 
     Fix safety: unsafe: the outputs change where another value is asked for, or where the defaults differ.
     """
     for owner in makes.classes_at(lost(makes.file.text)):
         for init in constructors(owner.functions):
-            for name, call, read in _lost(makes, init) if not _is_kept(init) else ():
+            for name, call, read in (*_lost(makes, init), *_unread(makes, owner, init)) if not _is_kept(init) else ():
                 if not _is_known(owner, name):
                     message = f"`{name}` isn't passed to `{dotted(call.func)}`, which takes it"
                     severity = REVIEW if read else ""
-                    repair = partial(makings.with_argument, owner.span(call), name, name)
+                    source = name if name in defaults(init) else f"self.{name}"
+                    repair = partial(makings.with_argument, owner.span(call), name, source)
                     yield Problem(owner.span(call), message, repair, severity=severity, owner=owner.name)
 
 
 def _lost(makes: Makes, init: Function) -> Iterator[tuple[str, ast.Call, bool]]:
     """Yield each setting with the first call of a class that takes it and isn't given it, and whether it is read."""
     own = {name: default for name, default in defaults(init).items() if is_setting(name)}
-    calls = [node for node in ast.walk(init) if isinstance(node, ast.Call) and plain(node)][:_MOST] if own else []
-    taken = {path: makes.taken_by(path) for path in dict.fromkeys(dotted(call.func) for call in calls) if path}
     read = {node.id for part in init.body for node in ast.walk(part) if isinstance(node, ast.Name)}
     for name, default in own.items():
-        for call in calls:
-            several = list(taken.get(dotted(call.func), {}).items())
-            place = next((at for at, (one, _) in enumerate(several) if one == name), len(several))
-            passed = any(keyword.arg == name for keyword in call.keywords) or len(call.args) > place
-            if place == len(several) or passed or several[place][1] is None:
-                continue
-            if name not in read or (_is_flag(default) and _is_flag(several[place][1])):
+        for call, other in _not_given(makes, init, name):
+            if name not in read or (_is_flag(default) and _is_flag(other)):
                 yield name, call, name in read
                 break
+
+
+def _unread(makes: Makes, owner: Owner, init: Function) -> Iterator[tuple[str, ast.Call, bool]]:
+    """Yield each setting of a configuration that is stored and never read again, with the first call that lacks it."""
+    text, own = owner.text, owner.text[slice(*owner.piece.span)]
+    for name, value in stored(init):
+        if not isinstance(value, ast.Attribute) or value.attr != name or not is_setting(name):
+            continue
+        others = re.findall(rf"(?<!\bself)(?<!\b{re.escape(ast.unparse(value.value))})\.{name}\b", text)
+        derived = re.search(rf"\bclass \w+\([^()]*\b{owner.name}\b", text)
+        if not others and not derived and len(re.findall(rf"\bself\.{name}\b", own)) == 1:
+            yield from ((name, call, False) for call, _ in islice(_not_given(makes, init, name), 1))
+
+
+def _not_given(makes: Makes, init: Function, name: str) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Yield the calls of classes that take a setting of this name and aren't given it, with its default."""
+    for call in _calls(init):
+        several = list(makes.taken_by(dotted(call.func)).items()) if dotted(call.func) else []
+        place = next((at for at, (one, _) in enumerate(several) if one == name), len(several))
+        passed = any(keyword.arg == name for keyword in call.keywords) or len(call.args) > place
+        default = None if place == len(several) or passed else several[place][1]
+        if default is not None:
+            yield call, default
+
+
+@lru_cache(maxsize=1)
+def _calls(function: Function) -> list[ast.Call]:
+    return [node for node in ast.walk(function) if isinstance(node, ast.Call) and plain(node)][:_MOST]
 
 
 def _is_flag(node: ast.expr | None) -> bool:

@@ -362,9 +362,9 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
     """
     for read in functions(makes):
         module = read.module
-        for call in read.norms() if module.divided else ():
-            size = _last_size(traced(call.given, call.values))
-            whole = module.divided.get(size)
+        for call in read.norms() if module.divided or module.projected else ():
+            size = _last_size(traced(call.given, call.values), call.values)
+            whole = module.divided.get(size) or next(iter(module.projected.get(size, ())), None)
             made = module.owned[call.name]
             first = next(iter(made.args), None) if _CHANNELS.match(called_last(made)) is None else None
             same = whole is not None and first is not None and module.plain(whole) == module.plain(first)
@@ -375,7 +375,7 @@ def norm_of_all_heads(makes: Makes) -> Iterator[Problem]:
                 yield Problem(module.owner.span(call.node), message, repair, owner=read.qualname)
 
 
-def _last_size(node: ast.expr) -> str:
+def _last_size(node: ast.expr, values: Values) -> str:
     """Return the attribute that is the last length of a view, whose other axes may be moved; empty for no view."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _moves_others(node):
         node = node.func.value
@@ -383,8 +383,8 @@ def _last_size(node: ast.expr) -> str:
     args = node.args if isinstance(node, ast.Call) and called in (*_VIEWS, "unflatten") else []
     if called == "unflatten":
         args = args[1:] if args and ast.unparse(args[0]) == "-1" else []
-    if len(args) == 1 and isinstance(args[0], ast.Tuple):
-        args = args[0].elts
+    shape = traced(args[0], values) if len(args) == 1 else None
+    args = shape.elts if isinstance(shape, ast.Tuple) else args
     return dotted(args[-1]).removeprefix("self.") if args and dotted(args[-1]).startswith("self.") else ""
 
 

@@ -48,6 +48,7 @@ _FLAG: Final = re.compile(r"[(,]\s*(\w*norm\w*)(?: ?: ?bool)? ?= ?(?:True|False)
 _NEXT: Final = re.compile(r"\n(?:[ \t]+(?:@|(?:async )?def )|class )")
 _LONGEST: Final = 20_000  # characters of a constructor
 _SETTING: Final = re.compile(r"[(,]\s*(\w*norm(?!al(?!iz\w*_before|ization))\w*)(?=[ \t]*[:=,)])", re.IGNORECASE)
+_STORED: Final = re.compile(r"\bself\.(\w*norm\w*)(?: ?: ?\w+)? = \w+\.\1\n", re.IGNORECASE)
 _TAGS: Final = {"q": "k", "query": "key", "queries": "keys", "k": "q", "key": "query", "keys": "queries"}
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
 
@@ -170,6 +171,11 @@ def lost(text: str) -> tuple[int, ...]:
 
 
 def _lost(text: str) -> Iterator[int]:
+    for match in _STORED.finditer(text):
+        begin, end = max(text.rfind("\nclass ", 0, match.start()), 0), text.find("\nclass ", match.end())
+        own = re.compile(rf"\bself\.{match[1]}\b").findall(text, begin, end if end >= 0 else len(text))
+        if len(own) == 1:
+            yield match.start()
     flags: dict[str, int] = {}
     for match in _TAKES.finditer(text):
         end = _closing(text, match.end(), 4 * _FARTHEST)

@@ -100,3 +100,40 @@ def test_the_fix_passes_it_behind_what_is_passed(tmp_path: Path) -> None:
     fixed = fix_file(str(file), FixRequest(Demand(unsafe=True)))
     assert isinstance(fixed, Fixed)
     assert "dim, norm_type=norm_type,  # of the features\n        )" in fixed.after.text
+
+
+STORED = """\
+class Mixer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.norm_type = config.norm_type
+        self.layer = Layer(config.dim)
+"""
+KEPT = {
+    "read by the class": STORED
+    + "\n    def forward(self, x):\n        return x if self.norm_type else self.layer(x)\n",
+    "passed on": STORED.replace("config.dim)", "config.dim, norm_type=self.norm_type)"),
+    "passed from the configuration": STORED.replace("config.dim)", "config.dim, norm_type=config.norm_type)"),
+    "read by another": STORED + "\ndef kind(model):\n    return model.mixer.norm_type\n",
+    "read by a class that inherits it": STORED
+    + "\nclass Other(Mixer):\n    def kind(self):\n        return self.norm_type\n",
+    "stored under another name": STORED.replace("self.norm_type", "self.kind_of_norm"),
+    "the layer's own": STORED.replace("config.norm_type", "norm_types[0]"),
+}
+
+
+@pytest.mark.parametrize("model", KEPT.values(), ids=KEPT)
+def test_ignored_is_a_stored_setting_that_is(model: str) -> None:
+    assert not found(LAYER + model)
+
+
+def test_a_setting_of_the_configuration_that_is_stored_and_never_read_is_reported() -> None:
+    assert found(LAYER + STORED) == [("warning", "`norm_type` isn't passed to `Layer`, which takes it")]
+
+
+def test_the_fix_passes_what_is_stored(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(LAYER + STORED)
+    fixed = fix_file(str(file), FixRequest(Demand(unsafe=True)))
+    assert isinstance(fixed, Fixed)
+    assert "Layer(config.dim, norm_type=self.norm_type)" in fixed.after.text

@@ -414,3 +414,36 @@ def test_a_text_is_read_in_little_time_for_all_its(text: str) -> None:
 def test_nothing_is_said_of_another_library() -> None:
     text = whole(FOUND["a norm is nested in itself"][0]).replace("from torch import nn", "import mlx.nn as nn")
     assert called(text, wanted=ERRORS.__contains__).found == ()
+
+
+HEADS = """\
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.head_dim = config.head_dim
+        self.q_proj = nn.Linear(config.dim, config.heads * self.head_dim)
+        self.q_norm = nn.LayerNorm(config.dim)
+
+    def forward(self, x):
+        shape = (*x.shape[:-1], -1, self.head_dim)
+        return self.q_norm(self.q_proj(x).view(shape))
+"""
+OF_A_HEAD = {
+    "made for a head": HEADS.replace("LayerNorm(config.dim)", "LayerNorm(self.head_dim)"),
+    "made for a head by the configuration": HEADS.replace("LayerNorm(config.dim)", "LayerNorm(config.head_dim)"),
+    "made for all, where each head is as wide as that": HEADS.replace("config.head_dim", "config.dim"),
+    "made for something else": HEADS.replace("LayerNorm(config.dim)", "LayerNorm(config.query_dim)"),
+    "given all": HEADS.replace(".view(shape)", ""),
+}
+
+
+@pytest.mark.parametrize("text", OF_A_HEAD.values(), ids=OF_A_HEAD)
+def test_a_norm_of_projected_heads_is_sound_that_is(text: str) -> None:
+    assert not called(text, wanted=ERRORS.__contains__).found
+
+
+def test_a_norm_is_reported_that_is_made_for_what_is_projected_and_given_a_head() -> None:
+    [(finding, _)] = called(HEADS, wanted=ERRORS.__contains__).found
+    assert finding.message == "`q_norm` is made for `config.dim` features, and given those of one head"

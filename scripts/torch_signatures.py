@@ -224,13 +224,15 @@ def rows() -> Iterator[tuple[str, str]]:
 
 
 def module_rows() -> Iterator[tuple[str, str]]:
-    """What the constructors of torch.nn's norms take, and what is public there."""
+    """What the constructors of torch.nn's norms take, and what is public there and in their base."""
     import torch
 
     names = [name for name in dir(torch.nn) if not name.startswith("_")]
     for name in (name for name in names if "Norm" in name):
         yield f"torch.nn.{name}", str(of_python(getattr(torch.nn, name).__init__, method=True))
     yield "*nn", " " + " ".join(names)
+    own = {*vars(torch.nn.Module()), *dir(torch.nn.Module)}
+    yield "*Module", " " + " ".join(sorted(name for name in own if not name.startswith("_")))
 
 
 def aten_rows(known: dict[str, str]) -> Iterator[tuple[str, str]]:

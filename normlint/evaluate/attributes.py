@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from normlint.evaluate import algebra, subscripts
@@ -11,7 +12,7 @@ from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import NAMED, DType
 from normlint.evaluate.monomial import NOWHERE, Apply, Input, Mono, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef, Instance, Super
-from normlint.evaluate.ops import measured, shapes
+from normlint.evaluate.ops import measured, shapes, signatures
 from normlint.evaluate.ops.casts import detach
 from normlint.evaluate.ops.table import OPS, Bound, Given, row
 from normlint.evaluate.ops.tensors import guessed
@@ -161,7 +162,30 @@ def of_instance(m: Machine, instance: Instance, name: str, span: Span) -> Value:
         return Opaque("self.training")
     if name in OWN:
         return Dict(tuple((key, value) for key, value in instance.attrs.items() if _has_role(value, OWN[name])))
+    if instance.cls is not None and not m.module.snippet and _is_unset(m.module.text, instance.cls, name):
+        m.ctx.note(UNSET, span, name)
     return _guess(instance, name)
+
+
+UNSET: Final = "unset attribute"  # a note
+_DYNAMIC: Final = re.compile(r"\b(?:setattr|vars|exec|locals|__dict__|__getattr\w*__|__slots__|__setstate__|update)\b")
+
+
+def _is_unset(text: str, cls: ClassRef, name: str) -> bool:
+    """Return whether nothing in the text sets an attribute of a class that has no other bases than nn.Module."""
+    above = list(cls.lineage())
+    plain = not any(one.node.decorated for one in above) and any("__init__" in one.members for one in above)
+    bases = {path for one in above for path in one.outside}
+    if not plain or not bases or not bases <= {"torch.nn.Module", "torch.nn.modules.module.Module"}:
+        return False
+    return not name.startswith("_") and name not in signatures.public("Module") and _is_only_read(text, name)
+
+
+@lru_cache(maxsize=64)
+def _is_only_read(text: str, name: str) -> bool:
+    """Return whether no line of the text may set an attribute of this name: by an assignment, a string or a class."""
+    set_ = rf"\.{name}\b[^\n]*(?<![=!<>])=(?!=)|[\"']{name}[\"']|\b(?:as|for|del|def|class)[ \t]+(?:self\.)?{name}\b"
+    return _DYNAMIC.search(text) is None and re.search(rf"{set_}|^[ \t]+{name}[ \t]*[:=,]", text, re.MULTILINE) is None
 
 
 _FIELDS = {"values": 0, "indices": 1, "min": 0, "max": 1}  # fields of torch's named tuples

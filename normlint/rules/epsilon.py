@@ -172,7 +172,7 @@ def _out_of_range(c: Computation, e: Eps) -> str:
     return f"eps {value:g} is 0 in fp16, where it is added: a row of zeros gives NaN" if lost else ""
 
 
-@rule("NRM304", name="unused-eps", fix=Applicability.SAFE, severity=WARNING)
+@rule("NRM304", name="unused-eps", fix=Applicability.SAFE, unless=("NRM509",), severity=WARNING)
 def unused_eps(norm: Norm) -> Iterator[Problem]:
     """Accepts or stores an eps that nothing uses.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from normlint.evaluate.attributes import UNSET
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Apply, Input, Mono, Offset, Param, Plus
 from normlint.evaluate.spelling import NOTE as UNKNOWN_NAME
@@ -222,6 +223,39 @@ def unknown_torch_name(norm: Norm) -> Iterator[Problem]:
                 yield Problem(note.span, note.detail)
 
 
+@rule("NRM509", name="unset-attribute")
+def unset_attribute(norm: Norm) -> Iterator[Problem]:
+    """Reads an attribute that nothing sets.
+
+    The call raises an AttributeError as soon as that line is reached.
+
+    Instead: Read the attribute that the constructor sets
+
+    ```py
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-6):
+            super().__init__()
+            self.variance_epsilon = eps
+            self.weight = nn.Parameter(torch.ones(dim))
+
+        def forward(self, x):
+            h = x.float()
+            scale = torch.rsqrt(h.square().mean(-1, keepdim=True) + self.eps)  # error: [unset-attribute]
+            return (h * scale).type_as(x) * self.weight
+    ```
+
+    A class with other bases than nn.Module is left alone, and so is a file that sets attributes by their names.
+    """
+    for c in norm.computations:
+        for note in c.notes if c.returned else ():
+            if note.kind == UNSET:
+                message = f"`self.{note.detail}` is read, and nothing sets it"
+                yield Problem(note.span, message, rests_on=(note.detail,))
+
+
 @rule("NRM504", name="gain-shape", fix=Applicability.SAFE)
 def gain_shape(norm: Norm) -> Iterator[Problem]:
     """Has a gain of one element, or one that is never filled.
@@ -382,7 +416,7 @@ def pinned_gain(norm: Norm) -> Iterator[Problem]:
             yield Problem(param.span, f"`{param.name}` is made on `{param.device}`, wherever the model is")
 
 
-@rule("NRM505", name="unused-gain", fix=Applicability.SAFE)
+@rule("NRM505", name="unused-gain", fix=Applicability.SAFE, unless=("NRM509",))
 def unused_gain(norm: Norm) -> Iterator[Problem]:
     """Makes a gain or bias that is never applied.
 

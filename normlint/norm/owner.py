@@ -84,7 +84,7 @@ def _says_it_detaches(entry: Entry) -> bool:
 def _intent_of(entry: Entry, qualname: str, name: str, maker: str, *, block: bool) -> str:
     """Return which norm the names of function and class mean, or else the helper's, torch's class or a docstring.
 
-    In a `block` of layers, docstrings of the class are ignored: they describe its parts.
+    The docstring of a class counts if that is a module, and no `block` of layers, whose parts it describes.
     """
     classes = tuple(entry.cls.lineage()) if entry.cls else ()
     method = qualname.rpartition(".")[2]
@@ -103,7 +103,8 @@ def _intent_of(entry: Entry, qualname: str, name: str, maker: str, *, block: boo
         return own
     intents = [intent(n) for n in (maker, *bases)]
     if function is not None:
-        intents += [summary_intent(_docstring(d)) for d in ((function,) if block else (function, *classes))]
+        module = not block and entry.cls is not None and entry.cls.is_module()
+        intents += [summary_intent(_docstring(d)) for d in (function, *(classes if module else ()))]
     return next((t for t in intents if t and t not in _NOT_OF_FEATURES), "")
 
 

@@ -397,6 +397,18 @@ OWN = NORM.replace(
     "self.weight = nn.Parameter(torch.ones(dim))", "self.weight = nn.Parameter(torch.full((dim,), {first}))"
 )
 SPARED: dict[str, tuple[str, str, str]] = {
+    "a size whose default is a placeholder": (
+        NORM.replace("dim, eps", "dim=-1, eps"),
+        "Norm.forward",
+        "match",
+    ),
+    "a library that nothing has set up": (
+        NORM.replace("import torch\n", "import torch\nimport deepspeed\n", 1).replace(
+            "        h = x", "        if deepspeed.utils.is_initialized():\n            return x\n        h = x"
+        ),
+        "Norm.forward",
+        "match",
+    ),
     "a text that takes one eps alone isn't judged with others": (
         NORM.replace("        h = x", "        assert self.eps == 1e-6, self.eps\n        h = x"),
         "Norm.forward",

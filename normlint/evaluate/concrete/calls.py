@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import sys
 from collections.abc import Callable
 from types import MethodType
@@ -15,6 +16,7 @@ from normlint.evaluate.concrete.values import Function, Native, Scope, Space, Ty
 
 _CACHED = type(functools.cache(len))
 _TENSORS: Final = ("torch.", "Tensor.", "Parameter.")
+_STATE: Final = re.compile(r"\.is_(?:\w+_)?(?:initialized|available|enabled)\Z")  # of a library that nothing has set up
 _ENVIRONMENT: Final = ("import of os.environ.get", "import of os.getenv")
 MOST_ELEMENTS: Final = 1 << 26
 
@@ -80,6 +82,8 @@ def _unknown_result(func: Unknown, args: tuple[Any, ...], kwargs: dict[str, Any]
     """Return the result of a call such as `threading.Lock()`; raise `Unsupported` if it could change an argument."""
     if func.what in _ENVIRONMENT:  # in which nothing is set
         return args[1] if len(args) > 1 else kwargs.get("default")
+    if _STATE.search(func.what) and not args and not kwargs and world.is_elsewhere(func.what):
+        return False
     plain = all(isinstance(value, str | int | float | None | Unknown) for value in (*args, *kwargs.values()))
     if not plain or not world.is_elsewhere(func.what):
         func.refuse()

@@ -214,7 +214,8 @@ def _optional(p: inspect.Parameter, known: _Known, *, sized: bool) -> list[Given
         return [_constant(None), None]
     if is_rate(name) and isinstance(default, float):
         return [_constant(0.0), None]
-    if not sized and _takes_size(p):
+    placeholder = isinstance(default, int) and default < 0 and known.uses.get(p.name) in ("features", "shape")
+    if not sized and (_takes_size(p) or placeholder):
         return [_channels, _shape, None]
     if isinstance(default, int) and not isinstance(default, bool) and name in COUNTS and default > 1:
         return [_constant(1), None]

@@ -134,8 +134,8 @@ def refused(m: Machine, ref: FunctionRef, args: Arguments, found: Fit[Given]) ->
         return
     text, last = m.module.text, args.values[-1].span.start
     name = ref.qualname.removesuffix(".__init__").rpartition(".")[2]
-    named = re.compile(rf"\b{re.escape(name)}\(").search(text, max(last - _NEAR_CALL, 0), last)
-    if not named or len(re.findall(rf"\b(?:def|class|as)[ \t]+{name}\b|\b{name}[ \t]*=(?!=)", text)) != 1:
+    named = text.find(f"{name}(", max(last - _NEAR_CALL, 0), last) >= 0
+    if not named or name in m.module.imports or not _is_defined_once(text, name):
         return  # it may be one of several functions, of which each is called under its own condition
     for wrong in found.unexpected:
         value = args.keywords[wrong].span
@@ -145,6 +145,16 @@ def refused(m: Machine, ref: FunctionRef, args: Arguments, found: Fit[Given]) ->
     if found.surplus:
         several = f"{found.surplus} fewer argument{'s' * (found.surplus > 1)}"
         m.ctx.note(NOTE, args.positional[-found.surplus].span, f"`{name}` takes {several}")
+
+
+_DYNAMIC: Final = re.compile(r"\b(?:globals|setattr|exec)\(|\bexcept\b[^:\n]*TypeError|\binspect\b")
+
+
+@lru_cache(maxsize=64)
+def _is_defined_once(text: str, name: str) -> bool:
+    """Return whether a text binds a name once, and neither binds names by strings nor expects a wrong call."""
+    bound = re.compile(rf"\b(?:def|class|as|import)[ \t]+{name}\b|\b{name}[ \t]*(?:,[^=\n()]*)?=(?!=)")
+    return len(bound.findall(text)) == 1 and _DYNAMIC.search(text) is None
 
 
 def _of_tensor(args: Arguments) -> bool:

@@ -33,7 +33,7 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     if c.over_everything and (c.statistic.masked or owner.graph or matrix):  # all nodes of one graph
         return False
     if owner.intent == "groups":
-        return _is_of_groups(c)
+        return _is_of_groups(c, owner)
     if c.degree != 2 and not ((named or gain) and _meant_squares(c, owner)):
         return False
     if "power" in c.unread and owner.intent not in ("rms", "layer", "norm"):
@@ -49,10 +49,15 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     return (_is_meant_whole if c.over_everything else _over_features)(c, owner, named, gain)
 
 
-def _is_of_groups(c: Computation) -> bool:
-    """Return whether it is a whole formula of a tensor as it comes in, whatever its axes are."""
+def _is_of_groups(c: Computation, owner: Owner) -> bool:
+    """Return whether a module, or a function with a gain, returns a whole formula of a tensor as it comes in.
+
+    Functions that are called so scale rewards and images by their groups, too.
+    """
     whole = c.kind == "layer" and c.degree == 2 and c.power == -HALF and all(c.centred)
-    return whole and c.returned and not c.input.has_stat
+    alone = (owner.module or bool(c.gains)) and c.grad and not AGAINST.search(owner.name)
+    apart = c.centre is not None and c.centre.axes != c.statistic.axes
+    return whole and alone and not apart and c.returned and not c.input.has_stat
 
 
 def _of_its_gradient(c: Computation) -> bool:

@@ -274,7 +274,8 @@ def detached_statistic(norm: Norm) -> Iterator[Problem]:
             yield Problem(
                 norm.span, f"no gradient flows, not even to `{c.gains[0].param.name}`, which is to be trained"
             )
-        designed = step is not None and step.op == "detach" and intent(owner.name) == "norm"  # one of its author's own
+        own = intent(owner.name) in ("norm", "groups")  # one of its author's own
+        designed = own and step is not None and step.op == "detach"
         if step is not None and not designed and not _asked_for(norm, c):
             yield Problem(step.span, "no gradient flows through the statistic", partial(formula.attach, norm, c))
 
@@ -295,7 +296,8 @@ def _trained(c: Computation) -> bool:
 
 def _detaching(c: Computation) -> Step | None:
     step = next((s for s in c.own_steps() if s.op in ("detach", "item")), None)
-    inner = [s for s in deep_steps(c.statistic.inner.factors) if s.op == "detach"]
+    within = [stat.inner.factors for stat in (c.statistic, c.centre) if stat is not None]
+    inner = [s for factors in within for s in deep_steps(factors) if s.op == "detach"]
     shared = {s.span for s in c.input_steps}
     if step is None and inner and inner[0].span not in shared:
         step = inner[0]

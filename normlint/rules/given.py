@@ -5,21 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.ops.signatures import Param, overloads
 from normlint.norm.makes import Makes, Owner, constructors, defaults
 from normlint.norm.nodes import Function, arguments, dotted, plain
-from normlint.rules.registry import Fixes, Problem, calls_rule
-from normlint.text.finding import Applicability, Edit, Span
+from normlint.rules.registry import Problem, calls_rule
+from normlint.text.finding import Span
 from normlint.text.making import TORCHS, unfit
+from normlint.text.syntax import parsed_part
 
-makings = Fixes("makings")
 
-
-@calls_rule("NRM715", name="norm-arguments", fix=Applicability.UNSAFE)
+@calls_rule("NRM715", name="norm-arguments")
 def norm_arguments(makes: Makes) -> Iterator[Problem]:
     """Is given an argument that its class doesn't take, or lacks one that it needs.
 
@@ -39,11 +39,6 @@ def norm_arguments(makes: Makes) -> Iterator[Problem]:
         def forward(self, x):
             return x + self.norm(x)
     ```
-    ```diff
-    -        self.norm = nn.Layernorm(dim)
-    +        self.norm = nn.LayerNorm(dim)
-    ```
-
     Other libraries have other names for the eps, and for whether there is a gain:
 
     ```py
@@ -58,34 +53,58 @@ def norm_arguments(makes: Makes) -> Iterator[Problem]:
             return x + self.norm(x)
     ```
 
-    It is checked for torch's own norms and for classes of the same file that nothing decorates or defines again.
+    Torch's names are these:
 
-    Fix safety: unsafe: a name of torch is written as torch spells it, and a call that raised is run.
+    ```py
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.norm = nn.LayerNorm(dim, eps=1e-6, elementwise_affine=False)
+
+        def forward(self, x):
+            return x + self.norm(x)
+    ```
+
+    It is checked for torch's own norms and for classes of the same file that nothing decorates or defines again.
+    A call that a test expects to raise is no finding.
     """
     places = sorted(unfit(makes.file.text))
+    known: dict[str, tuple[Sequence[Param] | None, str]] = {}
     for owner in makes.owners_at(places):
         for call in _calls_at(owner, places):
-            name = dotted(call.func)
-            params = _taken(makes, name)
-            meant = _torchs(name) if params is None and _is_nn(makes, name) else ""
-            if meant:
-                edits = (Edit(Span(owner.span(call.func).end - len(meant), owner.span(call.func).end), meant),)
-                repair = partial(makings.edited, f"Write `{meant}`", edits)
-                message = f"torch.nn has no `{name.rpartition('.')[2]}`: is `{meant}` meant?"
-                yield Problem(owner.span(call.func), message, repair, owner=owner.name)
-            wrong = _misfit(name.rpartition(".")[2], call, params) if params is not None and plain(call) else ""
-            if wrong:
+            path, name = dotted(call.func), dotted(call.func).rpartition(".")[2]
+            if path not in known:
+                params = _taken(makes, path)
+                known[path] = params, _torchs(name) if params is None and _is_nn(makes, path) else ""
+            params, meant = known[path]
+            if params is not None and plain(call) and (wrong := _misfit(name, call, params)):
                 yield Problem(owner.span(call), wrong, owner=owner.name)
+            elif meant:
+                message = f"torch.nn has no `{name}`: is `{meant}` meant?"
+                yield Problem(owner.span(call.func), message, owner=owner.name)
 
 
 def _calls_at(owner: Owner, places: Sequence[int]) -> Iterator[ast.Call]:
-    """Yield the calls of what is named at one of these places, which are sorted."""
-    for node in ast.walk(owner.node) if owner.node is not None else ():
+    """Yield the calls of what is named at one of these places, which are sorted, but those that may well raise."""
+    waiting: list[ast.AST] = [owner.node] if owner.node is not None else []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Try) or (isinstance(node, ast.With) and any(map(_expects, node.items))):
+            continue
+        waiting += reversed(list(ast.iter_child_nodes(node)))
         if isinstance(node, ast.Call):
             start, end = owner.span(node.func)
             at = bisect_left(places, start)
             if at < len(places) and places[at] < end:
                 yield node
+
+
+def _expects(item: ast.withitem) -> bool:
+    """Return whether a `with` expects an exception, as `pytest.raises` does."""
+    name = dotted(item.context_expr.func) if isinstance(item.context_expr, ast.Call) else ""
+    return re.search("raises|suppress", name, re.IGNORECASE) is not None
 
 
 def _misfit(name: str, call: ast.Call, params: Sequence[Param]) -> str:
@@ -103,34 +122,53 @@ def _misfit(name: str, call: ast.Call, params: Sequence[Param]) -> str:
 
 def _torchs(name: str) -> str:
     """Return torch's norm whose name differs in its case or in underscores alone; empty if there is none."""
-    bare = name.rpartition(".")[2].replace("_", "").lower()
-    return next((one for one in sorted(TORCHS) if one.lower() == bare and one != name.rpartition(".")[2]), "")
+    bare = name.replace("_", "").lower()
+    return next((one for one in sorted(TORCHS) if one.lower() == bare and one != name), "")
 
 
 def _is_nn(makes: Makes, name: str) -> bool:
-    """Return whether a dotted name begins with torch.nn, as the text imports it."""
-    path = name.rpartition(".")[0]
-    imported = path == "torch.nn" or any(one.module == "torch" and one.sure for one in makes.file.imports("nn"))
-    known = imported or any(module == "torch.nn" for module, _ in makes.file.modules(name))
-    return known and makes.is_of_torch(name)
+    """Return whether a dotted name must begin with torch.nn, and nothing asks for the rest of it or sets that."""
+    path, _, last = name.rpartition(".")
+    bound = _bound(makes.file.text)
+    alone = path == "torch.nn" or (bool(bound["nn"]) and {*bound["nn"]} <= {"torch.nn"})
+    quoted = f"'{last}'" in makes.file.text or f'"{last}"' in makes.file.text
+    return alone and (last in TORCHS or not quoted) and f"{path}.{last}" not in bound and makes.is_of_torch(name)
 
 
 def _taken(makes: Makes, name: str) -> Sequence[Param] | None:
     """Return the parameters of the class of this name; None if another class may be called, or may change them."""
     last = name.rpartition(".")[2]
-    if last in TORCHS and (_is_nn(makes, name) or (last == name and makes.is_of_torch(name))):
-        return next(iter(overloads(f"torch.nn.{last}")), None)
-    file, node = makes.file, makes.file.class_named(name)
-    bound = re.compile(rf"\b(?:class|def|as)[ \t]+{name}\b|\b{name}[ \t]*(?::[^=\n]+)?=(?!=)")
-    if node is None or len(bound.findall(file.text)) > 1 or any(file.imports(name)):
+    if last in TORCHS and last != name:
+        return next(iter(overloads(f"torch.nn.{last}")), None) if _is_nn(makes, name) else None
+    node, bound = makes.file.class_named(name), _bound(makes.file.text)
+    if node is None or bound[name] != ["class"] or f"{name}.__init__" in bound or any(makes.file.imports(name)):
         return None
-    if node.decorator_list or node.keywords:
+    bases = [makes.file.class_named(dotted(base)) for base in node.bases]
+    inits = [one for one in ast.walk(node) if isinstance(one, Function) and one.name in ("__init__", "__new__")]
+    changed = node.decorator_list or any(one.keywords for one in (node, *bases) if one is not None)
+    if changed or len(inits) != 1 or constructors(node.body) != inits:
         return None
-    inits = constructors(node.body)
-    changed = any(isinstance(one, Function) and one.name == "__new__" for one in node.body)
-    if changed or len(inits) != 1 or inits[0].decorator_list or inits[0].args.posonlyargs:
-        return None
-    return list(_params(inits[0]))[1:]
+    return None if inits[0].decorator_list or inits[0].args.posonlyargs else list(_params(inits[0]))[1:]
+
+
+@lru_cache(maxsize=1)  # asked for each call
+def _bound(text: str) -> Mapping[str, list[str]]:
+    """Return how each name of a text is bound, and which attributes of names are set; every name if that is dynamic."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for node in ast.walk(parsed_part(text, Span(0, len(text)))):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found[dotted(node)].append("set")
+        elif isinstance(node, ast.Name) and (isinstance(node.ctx, ast.Store) or node.id in ("globals", "exec")):
+            found[node.id].append("set")
+        elif isinstance(node, ast.arg):
+            found[node.arg].append("set")
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            module = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            for one in node.names:
+                found[one.asname or one.name].append(f"{module}{one.name}")
+        elif isinstance(node, ast.ClassDef | Function):
+            found[node.name].append("class" if isinstance(node, ast.ClassDef) else "def")
+    return found if found.keys().isdisjoint(("globals", "exec")) else defaultdict(lambda: ["set"])
 
 
 def _params(function: Function) -> Iterator[Param]:

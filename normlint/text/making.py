@@ -68,6 +68,7 @@ _TAKEN: Final = {
 TORCHS: Final = {name: frozenset(taken.split()) for names, taken in _TAKEN.items() for name in names.split()}
 _OF_NN: Final = re.compile(r"\bnn\.(\w*[Nn]orm\w*)\(")
 _CLASS: Final = re.compile(r"^class (\w*[Nn]orm\w*)\b", re.MULTILINE)
+_OWN_CLASS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\(")
 _MARK: Final = re.compile(r"[][(){},]")
 _KEY: Final = re.compile(r"\s*(\w+)\s*=(?!=)")
 _PARAMETER: Final = re.compile(r"\s*(\w+)")
@@ -206,24 +207,21 @@ def _unfit(text: str) -> Iterator[int]:
             or (match[1] == "GroupNorm" and len(parts) == 1)
         ):
             yield match.start()
+    taken: dict[str, tuple[set[str], int]] = {}
     for match in _CLASS.finditer(text):
         end = text.find("\nclass ", match.end())
         init = _TAKES.search(text, match.end(), end if end >= 0 else len(text))
-        taken = _parts(text, init.end()) if init is not None else ["**"]
-        if not any("**" in part for part in taken):
-            yield from _unlike(text, match[1], taken)
-
-
-def _unlike(text: str, name: str, taken: list[str]) -> Iterator[int]:
-    """Yield the offsets of the calls of a class that pass other keywords than it takes, or more arguments."""
-    names = {word[1] for part in taken if (word := _PARAMETER.match(part))}
-    star = next((at for at, part in enumerate(taken) if part.lstrip()[:1] == "*"), len(taken))
-    most = star if star == len(taken) or taken[star].strip() == "*" else _FARTHEST
-    for call in re.finditer(rf"(?<![\w.]){name}\(", text):
-        parts = _parts(text, call.end())
-        named = [key[1] for part in parts if (key := _KEY.match(part))]
-        if not names.issuperset(named) or len(parts) - len(named) > most:
-            yield call.start()
+        params = _parts(text, init.end()) if init is not None else ["**"]
+        if not any("**" in part for part in params):
+            star = next((at for at, part in enumerate(params) if part.lstrip()[:1] == "*"), len(params))
+            most = star if star == len(params) or params[star].strip() == "*" else _FARTHEST
+            taken[match[1]] = {word[1] for part in params if (word := _PARAMETER.match(part))}, most
+    for match in _OWN_CLASS.finditer(text) if taken else ():
+        names, most = taken.get(match[1], (None, 0))
+        parts = _parts(text, match.end()) if names is not None else []
+        given = [key[1] for part in parts if (key := _KEY.match(part))]
+        if names is not None and (not names.issuperset(given) or len(parts) - len(given) > most):
+            yield match.start()
 
 
 def _parts(text: str, start: int) -> list[str]:

@@ -3,6 +3,26 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "the rewards of a group": """
+def group_norm(rewards, eps=1e-4):
+    return (rewards - rewards.mean(-1, keepdim=True)) / (rewards.std(-1, keepdim=True) + eps)
+""",
+    "an image by its own statistics": """
+class InstanceNormalize:
+    def __call__(self, img):
+        return (img - img.mean((1, 2), keepdim=True)) / (img.std((1, 2), keepdim=True) + 1e-5)
+""",
+    "groups of points with one deviation": """
+class GroupNormPoints(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.alpha, self.beta = nn.Parameter(torch.ones(1, 1, 1, d)), nn.Parameter(torch.zeros(1, 1, 1, d))
+
+    def forward(self, grouped):
+        mean = grouped.mean(2, keepdim=True)
+        std = torch.std((grouped - mean).reshape(grouped.shape[0], -1), dim=-1, keepdim=True)[..., None, None]
+        return self.alpha * (grouped - mean) / (std + 1e-5) + self.beta
+""",
     "a norm of images' means within a plus of an instance norm": """
 class InstanceNorm2dPlus(nn.Module):
     def __init__(self, channels):

@@ -129,8 +129,12 @@ def _given(text: str, name: str) -> list[str]:
 
 
 def _clears(text: str, *, code: str, owner: str, names: Sequence[str]) -> bool:
-    """Return whether a text fills, applies or reads, as a rule asks for, one of an owner's attributes."""
+    """Return whether a text fills, applies, reads or sets, as a rule asks for, one of an owner's attributes."""
     text = COMMENT.sub("", text)
+    if code == "NRM509":
+        from normlint.evaluate.attributes import is_only_read
+
+        return not all(is_only_read(text, one) for one in names)
     if code in _OF_FILLING:
         known = (_names(text, owner), holders(text, owner))
         return any(_fills(found[0], *known, "|".join(names)) for found in _DEF.finditer(text))

@@ -178,14 +178,15 @@ def _is_unset(text: str, cls: ClassRef, name: str) -> bool:
     bases = {path for one in above for path in one.outside}
     if not plain or not bases or not bases <= {"torch.nn.Module", "torch.nn.modules.module.Module"}:
         return False
-    return not name.startswith("_") and name not in signatures.public("Module") and _is_only_read(text, name)
+    return not name.startswith("_") and name not in signatures.public("Module") and is_only_read(text, name)
 
 
 @lru_cache(maxsize=64)
-def _is_only_read(text: str, name: str) -> bool:
+def is_only_read(text: str, name: str) -> bool:
     """Return whether no line of the text may set an attribute of this name: by an assignment, a string or a class."""
-    set_ = rf"\.{name}\b[^\n]*(?<![=!<>])=(?!=)|[\"']{name}[\"']|\b(?:as|for|del|def|class)[ \t]+(?:self\.)?{name}\b"
-    return _DYNAMIC.search(text) is None and re.search(rf"{set_}|^[ \t]+{name}[ \t]*[:=,]", text, re.MULTILINE) is None
+    line = rf"\.{name}(?:\b[^\n]*(?<![=!<>])=(?!=)|,[ \t]*$)|^[ \t]+{name}[ \t]*[:=,]"
+    other = rf"[\"']{name}[\"']|\b(?:as|for|del|def|class)[ \t]+(?:self\.)?{name}\b"
+    return _DYNAMIC.search(text) is None and re.search(rf"{line}|{other}", text, re.MULTILINE) is None
 
 
 _FIELDS = {"values": 0, "indices": 1, "min": 0, "max": 1}  # fields of torch's named tuples

@@ -115,8 +115,16 @@ class Module:
     def plain(self, node: ast.expr) -> str:
         """Return the text of an expression; of an attribute that is set once, to a dotted name, that name."""
         text = ast.unparse(node)
-        several = [v for init in constructors(self.owner.functions) for n, v in stored(init) if f"self.{n}" == text]
+        several = self._set.get(text.removeprefix("self."), []) if text.startswith("self.") else []
         return (dotted(several[0]) if len(several) == 1 else "") or text
+
+    @cached_property
+    def _set(self) -> dict[str, list[ast.expr]]:
+        """Return what the constructors set each attribute to."""
+        found: dict[str, list[ast.expr]] = {}
+        for name, value in (pair for init in constructors(self.owner.functions) for pair in stored(init)):
+            found.setdefault(name, []).append(value)
+        return found
 
     def is_kept(self, node: ast.expr) -> bool:
         """Return whether no constructor gives the names in an expression another value."""

@@ -39,6 +39,7 @@ def norm_arguments(makes: Makes) -> Iterator[Problem]:
         def forward(self, x):
             return x + self.norm(x)
     ```
+
     Other libraries have other names for the eps, and for whether there is a gain:
 
     ```py

@@ -169,6 +169,13 @@ CLEARED = {
         "NRM505", UNUSED,
         SUBCLASS.format("def forward(self, x):\n        return scaled(x, self.weight)"),
         SUBCLASS.format("def forward(self, x):\n        self.weight = None\n        return self.weight is None")),
+    "an attribute that a subclass sets": (
+        "NRM509", NORM.replace("+ self.eps", "+ self.floor"),
+        SUBCLASS.format("def build(self):\n        self.floor = 1e-6"),
+        SUBCLASS.format("def build(self):\n        return self.floor")),
+    "an attribute that a model sets": (
+        "NRM509", NORM.replace("+ self.eps", "+ self.floor"),
+        BLOCK.format("self.norm.floor = 1e-6\n        return self.norm(x)"), BLOCK.format("return self.norm(x)")),
     "an eps for exploration": (
         "NRM701", HEAD + "class Policy(nn.Module):\n    def __init__(self, dim, eps=1e-3):\n"
         "        super().__init__()\n"

@@ -156,6 +156,8 @@ def _run_check(name: str, short: str, about: str, check: Check) -> Iterator[Outc
         if name == EMPTY:  # a norm need not take an empty input
             yield Outcome(Probe(name, short, 0.0, 0.0, f"{about}: {error}"))
             return
+        if name == "eps as passed" and str(error).startswith("raises AssertionError"):  # the text refuses other eps
+            return
         if "zero" in name and str(error).startswith("raises ValueError"):  # rows of zeros are refused
             return
         message = f"{about}: {error}"

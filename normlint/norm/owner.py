@@ -16,7 +16,7 @@ from normlint.evaluate.monomial import Apply, Centred, Mono, Param, Scalar, Stat
 from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.ops.table import has_method
 from normlint.evaluate.torch_norms import base_of, is_known
-from normlint.evaluate.value import Defined, Opaque, Product, Value
+from normlint.evaluate.value import Defined, Dict, Opaque, Product, Value
 from normlint.evaluate.walk import walk
 from normlint.norm.conventions import intent, is_grouping, summary_intent
 from normlint.norm.norm import HALF, Owner
@@ -226,8 +226,9 @@ def _is_of_graphs(entry: Entry) -> bool:
 
 
 def keeps_data(attrs: dict[str, Value]) -> bool:
-    """Return whether an attribute holds something computed from the input."""
-    return any(isinstance(value, Product) and value.mono.has_data for value in attrs.values())
+    """Return whether an attribute, or a dict that one holds, has something computed from the input."""
+    held = [inner for value in attrs.values() if isinstance(value, Dict) for _, inner in value.items]
+    return any(isinstance(value, Product) and value.mono.has_data for value in (*attrs.values(), *held))
 
 
 def can_be_undone(values: Iterable[Value]) -> bool:

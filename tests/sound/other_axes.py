@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "a reversible instance norm that keeps its statistics in a dict": """
+class TimeInstanceNorm(nn.Module):
+    def __init__(self, eps=1e-5):
+        super().__init__()
+        self.eps, self.cache = eps, {}
+
+    def forward(self, x):
+        self.cache["mean"] = x.mean(1, keepdim=True).detach()
+        self.cache["std"] = (x.std(1, keepdim=True) + self.eps).detach()
+        return (x - self.cache["mean"]) / self.cache["std"]
+
+    def inverse(self, y):
+        return y * self.cache["std"] + self.cache["mean"]
+""",
     "the rewards of a group": """
 def group_norm(rewards, eps=1e-4):
     return (rewards - rewards.mean(-1, keepdim=True)) / (rewards.std(-1, keepdim=True) + eps)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 TYPE_CHECKING = False  # imported at each start
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Final
 
 _NAMED: Final = re.compile(r"Norm(?!alized)\w{0,40}\(")
@@ -48,7 +48,7 @@ _FLAG: Final = re.compile(r"[(,]\s*(\w*norm\w*)(?: ?: ?bool)? ?= ?(?:True|False)
 _NEXT: Final = re.compile(r"\n(?:[ \t]+(?:@|(?:async )?def )|class )")
 _LONGEST: Final = 20_000  # characters of a constructor
 _SETTING: Final = re.compile(r"[(,]\s*(\w*norm(?!al(?!iz\w*_before|ization))\w*)(?=[ \t]*[:=,)])", re.IGNORECASE)
-_STORED: Final = re.compile(r"\bself\.(\w*norm\w*)(?: ?: ?\w+)? = \w+\.\1\n", re.IGNORECASE)
+_STORED: Final = re.compile(r"self\.(\w+)(?: ?: ?\w+)? = \w+\.\1\n")
 _TAGS: Final = {"q": "k", "query": "key", "queries": "keys", "k": "q", "key": "query", "keys": "queries"}
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
 
@@ -66,10 +66,12 @@ _TAKEN: Final = {
 }
 # What torch.nn calls its norms, and the parameters of their constructors.
 TORCHS: Final = {name: frozenset(taken.split()) for names, taken in _TAKEN.items() for name in names.split()}
-_OF_NN: Final = re.compile(r"\bnn\.(\w*[Nn]orm\w*)\(")
-_CLASS: Final = re.compile(r"^class (\w*[Nn]orm\w*)\b", re.MULTILINE)
-_OWN_CLASS: Final = re.compile(r"(?<![\w.])([A-Z]\w*)\(")
+# They begin with what is searched for fast, so that what stands before it is looked at afterwards.
+_OF_NN: Final = re.compile(r"nn\.(\w+)\(")
+_CLASS: Final = re.compile(r"\nclass (\w+)")
+_OWN_CLASS: Final = re.compile(r"([A-Za-z_]\w*)\(")
 _MARK: Final = re.compile(r"[][(){},]")
+_FEW: Final = 8  # names that are searched for one by one
 _KEY: Final = re.compile(r"\s*(\w+)\s*=(?!=)")
 _PARAMETER: Final = re.compile(r"\s*(\w+)")
 
@@ -172,7 +174,7 @@ def lost(text: str) -> tuple[int, ...]:
 
 
 def _lost(text: str) -> Iterator[int]:
-    for match in _STORED.finditer(text):
+    for match in (match for match in _STORED.finditer(text) if "norm" in match[1].lower()):
         begin, end = max(text.rfind("\nclass ", 0, match.start()), 0), text.find("\nclass ", match.end())
         own = re.compile(rf"\bself\.{match[1]}\b").findall(text, begin, end if end >= 0 else len(text))
         if len(own) == 1:
@@ -198,7 +200,7 @@ def unfit(text: str) -> tuple[int, ...]:
 
 
 def _unfit(text: str) -> Iterator[int]:
-    for match in _OF_NN.finditer(text):
+    for match in (match for match in _OF_NN.finditer(text) if "norm" in match[1].lower()):
         parts = _parts(text, match.end())
         named = {key[1] for part in parts if (key := _KEY.match(part))}
         if (
@@ -208,7 +210,7 @@ def _unfit(text: str) -> Iterator[int]:
         ):
             yield match.start()
     taken: dict[str, tuple[set[str], int]] = {}
-    for match in _CLASS.finditer(text):
+    for match in (match for match in _CLASS.finditer(text) if "norm" in match[1].lower()):
         end = text.find("\nclass ", match.end())
         init = _TAKES.search(text, match.end(), end if end >= 0 else len(text))
         params = _parts(text, init.end()) if init is not None else ["**"]
@@ -216,12 +218,22 @@ def _unfit(text: str) -> Iterator[int]:
             star = next((at for at, part in enumerate(params) if part.lstrip()[:1] == "*"), len(params))
             most = star if star == len(params) or params[star].strip() == "*" else _FARTHEST
             taken[match[1]] = {word[1] for part in params if (word := _PARAMETER.match(part))}, most
-    for match in _OWN_CLASS.finditer(text) if taken else ():
-        names, most = taken.get(match[1], (None, 0))
-        parts = _parts(text, match.end()) if names is not None else []
+    for match in _calls_of(text, taken):
+        names, most = taken[match[1]]
+        parts = _parts(text, match.end())
         given = [key[1] for part in parts if (key := _KEY.match(part))]
-        if names is not None and (not names.issuperset(given) or len(parts) - len(given) > most):
+        if not names.issuperset(given) or len(parts) - len(given) > most:
             yield match.start()
+
+
+def _calls_of(text: str, names: Collection[str]) -> Iterator[re.Match[str]]:
+    """Yield the matches of calls of these names, each name by itself if they are few."""
+    few = [re.compile(rf"({name})\(") for name in names]
+    for pattern in few if len(few) < _FEW else [_OWN_CLASS]:
+        for match in pattern.finditer(text):
+            before = text[match.start() - 1 : match.start()]
+            if match[1] in names and not before.isalnum() and before not in ("_", "."):
+                yield match
 
 
 def _parts(text: str, start: int) -> list[str]:

@@ -188,8 +188,7 @@ def _attached(c: Computation, document: Document) -> Iterator[Change]:
 
 def _cuts(c: Computation, document: Document) -> Iterator[cst.BaseExpression]:
     shared = {s.span for s in c.input_steps}
-    within = (s for stat in stats_of(c) for s in deep_steps(stat.inner.factors))
-    inner = [s for s in within if s.span not in shared]
+    inner = [s for stat in stats_of(c) for s in deep_steps(stat.inner.factors) if s.span not in shared]
     centres = (s for stat in stats_of(c)[1:] for s in stat.steps)
     spans = {s.span: None for s in (*inner, *c.own_steps(), *centres) if s.op in _CUTS}
     return (node for node in map(document.at, spans) if isinstance(node, cst.Attribute | cst.Call))

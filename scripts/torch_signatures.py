@@ -10,7 +10,8 @@ A line is a name and its overloads in the order in which torch tries them:
 The constructors of torch.nn's norms are listed by their whole path. A letter is a type that the parameter takes:
 T tensor, t tensors, i int, I ints, f float, b bool, d dtype, s str, n None, o another; without a type it takes all.
 `name=other` says that both take the same, and a line that begins with `*` lists public names that are no functions,
-but `*shared` those of aten whose result may be the memory of an argument.
+but `*shared` those of aten whose result may be the memory of an argument, `*nn` all of torch.nn, and `*Module` those of
+an nn.Module.
 """
 
 # ruff: noqa: SLF001  (torch tells its schemas under private names only)

@@ -85,6 +85,16 @@ class Fit(Generic[V]):
         """Whether Python would accept the call, as far as it is known."""
         return not (self.unexpected or self.twice or self.missing or self.surplus)
 
+    def refusal(self, name: str) -> str:
+        """Return in words why a function of this name doesn't accept the call; empty if it does."""
+        if self.unexpected:
+            return f"`{name}` takes no `{self.unexpected[0]}`"
+        if self.surplus:
+            return f"`{name}` takes {self.surplus} fewer argument{'s' * (self.surplus > 1)}"
+        if self.twice:
+            return f"`{name}` is given `{self.twice[0]}` twice"
+        return f"`{name}` needs `{self.missing[0]}`" if self.missing else ""
+
 
 def fit(params: Sequence[Parameter], args: Args[V]) -> Fit[V]:
     """Bind the arguments of a call to the parameters of a function."""

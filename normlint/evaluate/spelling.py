@@ -137,14 +137,13 @@ def refused(m: Machine, ref: FunctionRef, args: Arguments, found: Fit[Given]) ->
     named = text.find(f"{name}(", max(last - _NEAR_CALL, 0), last) >= 0
     if not named or name in m.module.imports or not _is_defined_once(text, name):
         return  # it may be one of several functions, of which each is called under its own condition
-    for wrong in found.unexpected:
-        value = args.keywords[wrong].span
-        written = re.compile(rf"\b{wrong}[ \t]*=[ \t]*\Z").search(text, max(value.start - 80, 0), value.start)
-        place = Span(written.start(), written.start() + len(wrong)) if written else value
-        m.ctx.note(NOTE, place, f"`{name}` takes no `{wrong}`")
-    if found.surplus:
-        several = f"{found.surplus} fewer argument{'s' * (found.surplus > 1)}"
-        m.ctx.note(NOTE, args.positional[-found.surplus].span, f"`{name}` takes {several}")
+    wrong = next(iter(found.unexpected), "")
+    place = args.keywords[wrong].span if wrong else args.positional[-found.surplus].span
+    written = (
+        re.compile(rf"\b{wrong}[ \t]*=[ \t]*\Z").search(text, max(place.start - 80, 0), place.start) if wrong else None
+    )
+    place = Span(written.start(), written.start() + len(wrong)) if written else place
+    m.ctx.note(NOTE, place, found.refusal(name))
 
 
 _DYNAMIC: Final = re.compile(r"\b(?:globals|setattr|exec)\(|\bexcept\b[^:\n]*TypeError|\binspect\b")

@@ -80,7 +80,8 @@ def norm_arguments(makes: Makes) -> Iterator[Problem]:
                 params = _taken(makes, path)
                 known[path] = params, _torchs(name) if params is None and _is_nn(makes, path) else ""
             params, meant = known[path]
-            if params is not None and plain(call) and (wrong := _misfit(name, call, params)):
+            args = Args(tuple(call.args), {k.arg: k.value for k in call.keywords if k.arg})
+            if params is not None and plain(call) and (wrong := fit(params, args).refusal(name)):
                 yield Problem(owner.span(call), wrong, owner=owner.name)
             elif meant:
                 message = f"torch.nn has no `{name}`: is `{meant}` meant?"
@@ -106,19 +107,6 @@ def _expects(item: ast.withitem) -> bool:
     """Return whether a `with` expects an exception, as `pytest.raises` does."""
     name = dotted(item.context_expr.func) if isinstance(item.context_expr, ast.Call) else ""
     return re.search("raises|suppress", name, re.IGNORECASE) is not None
-
-
-def _misfit(name: str, call: ast.Call, params: Sequence[Param]) -> str:
-    """Return what is wrong with the arguments of a call; empty if Python accepts them."""
-    args = Args(tuple(call.args), {k.arg: k.value for k in call.keywords if k.arg})
-    found = fit(params, args)
-    if found.unexpected:
-        return f"`{name}` takes no `{found.unexpected[0]}`"
-    if found.twice:
-        return f"`{name}` is given `{found.twice[0]}` twice"
-    if found.surplus:
-        return f"`{name}` takes {found.surplus} fewer argument{'s' * (found.surplus > 1)}"
-    return f"`{name}` needs `{found.missing[0]}`" if found.missing else ""
 
 
 def _torchs(name: str) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 TYPE_CHECKING = False  # imported at each start
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Final
 
 _NAMED: Final = re.compile(r"Norm(?!alized)\w{0,40}\(")
@@ -53,19 +53,21 @@ _TAGS: Final = {"q": "k", "query": "key", "queries": "keys", "k": "q", "key": "q
 _OTHERS: Final = ("Batch", "Instance", "Local", "Weight", "Spectral", "Group")
 
 
-_BATCH: Final = "eps momentum affine track_running_stats bias device dtype"
+_BATCH: Final = "eps= momentum= affine= track_running_stats="
+_LAST: Final = "device= dtype= * bias="
 _TAKEN: Final = {
-    "LayerNorm": "normalized_shape eps elementwise_affine bias device dtype",
-    "RMSNorm": "normalized_shape eps elementwise_affine device dtype",
-    "GroupNorm": "num_groups num_channels eps affine bias device dtype",
-    "LocalResponseNorm": "size alpha beta k",
-    "BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm1d InstanceNorm2d InstanceNorm3d": f"num_features {_BATCH}",
-    "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d": _BATCH,
-    "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d": _BATCH,
-    "SyncBatchNorm": f"num_features {_BATCH} process_group",
+    "LayerNorm": "normalized_shape eps= elementwise_affine= bias= device= dtype=",
+    "RMSNorm": "normalized_shape eps= elementwise_affine= device= dtype=",
+    "GroupNorm": f"num_groups num_channels eps= affine= {_LAST}",
+    "LocalResponseNorm": "size alpha= beta= k=",
+    "BatchNorm1d BatchNorm2d BatchNorm3d": f"num_features {_BATCH} {_LAST}",
+    "InstanceNorm1d InstanceNorm2d InstanceNorm3d": f"num_features {_BATCH} {_LAST}",
+    "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d": f"{_BATCH} {_LAST}",
+    "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d": f"{_BATCH} {_LAST}",
+    "SyncBatchNorm": f"num_features {_BATCH} process_group= {_LAST}",
 }
-# What torch.nn calls its norms, and the parameters of their constructors.
-TORCHS: Final = {name: frozenset(taken.split()) for names, taken in _TAKEN.items() for name in names.split()}
+# What torch.nn calls its norms, and the parameters of their constructors: `name=` has a default.
+TORCHS: Final = {name: tuple(taken.split()) for names, taken in _TAKEN.items() for name in names.split()}
 # They begin with what is searched for fast, so that what stands before it is looked at afterwards.
 _OF_NN: Final = re.compile(r"nn\.(\w+)\(")
 _CLASS: Final = re.compile(r"\nclass (\w+)")
@@ -200,30 +202,51 @@ def unfit(text: str) -> tuple[int, ...]:
 
 
 def _unfit(text: str) -> Iterator[int]:
+    torchs = _torchs()
     for match in (match for match in _OF_NN.finditer(text) if "norm" in match[1].lower()):
-        parts = _parts(text, match.end())
-        named = {key[1] for part in parts if (key := _KEY.match(part))}
-        if (
-            not named <= TORCHS.get(match[1], frozenset())
-            or match[1] not in TORCHS
-            or (match[1] == "GroupNorm" and len(parts) == 1)
-        ):
+        if match[1] not in torchs or not torchs[match[1]].fits(_parts(text, match.end())):
             yield match.start()
-    taken: dict[str, tuple[set[str], int]] = {}
+    taken: dict[str, _Taken] = {}
     for match in (match for match in _CLASS.finditer(text) if "norm" in match[1].lower()):
         end = text.find("\nclass ", match.end())
         init = _TAKES.search(text, match.end(), end if end >= 0 else len(text))
-        params = _parts(text, init.end()) if init is not None else ["**"]
-        if not any("**" in part for part in params):
-            star = next((at for at, part in enumerate(params) if part.lstrip()[:1] == "*"), len(params))
-            most = star if star == len(params) or params[star].strip() == "*" else _FARTHEST
-            taken[match[1]] = {word[1] for part in params if (word := _PARAMETER.match(part))}, most
+        params = _parts(text, init.end()) if init is not None else None
+        if params is not None:
+            taken[match[1]] = _Taken(params)
     for match in _calls_of(text, taken):
-        names, most = taken[match[1]]
-        parts = _parts(text, match.end())
-        given = [key[1] for part in parts if (key := _KEY.match(part))]
-        if not names.issuperset(given) or len(parts) - len(given) > most:
+        if not taken[match[1]].fits(_parts(text, match.end())):
             yield match.start()
+
+
+class _Taken:
+    """The parameters of a constructor, read from their text."""
+
+    __slots__ = ("many", "named", "places", "required")
+
+    def __init__(self, params: Sequence[str]) -> None:
+        names = [word[1] if (word := _PARAMETER.match(part)) else "" for part in params]
+        star = next((at for at, part in enumerate(params) if part.lstrip()[:1] == "*"), len(params))
+        self.many = star < len(params) and params[star].strip() != "*"  # there is `*args`, or `**kwargs` alone
+        self.named = None if any("**" in part for part in params) else frozenset(names)
+        self.places = names[:star]
+        self.required = [name for name, part in zip(names, params, strict=True) if name and "=" not in part]
+
+    def fits(self, parts: Sequence[str] | None) -> bool:
+        """Return whether the constructor takes these arguments, as far as their text tells."""
+        if parts is None or any(part.lstrip()[:1] == "*" for part in parts):
+            return True
+        given = {key[1] for part in parts if (key := _KEY.match(part))}
+        count = len(parts) - len(given)
+        first = self.places[:count]
+        lacking = (name for name in self.required if name not in given and name not in first)
+        surplus = count > len(self.places) and not self.many
+        unknown = self.named is not None and not given <= self.named
+        return not (surplus or unknown or not given.isdisjoint(first) or any(lacking))
+
+
+@lru_cache(maxsize=1)
+def _torchs() -> dict[str, _Taken]:
+    return {name: _Taken(params) for name, params in TORCHS.items()}
 
 
 def _calls_of(text: str, names: Collection[str]) -> Iterator[re.Match[str]]:
@@ -236,8 +259,8 @@ def _calls_of(text: str, names: Collection[str]) -> Iterator[re.Match[str]]:
                 yield match
 
 
-def _parts(text: str, start: int) -> list[str]:
-    """Return the arguments of a call, or the parameters of a function, from behind its bracket on."""
+def _parts(text: str, start: int) -> list[str] | None:
+    """Return the arguments of a call, or the parameters of a function, from its bracket on; None if they are long."""
     depth, begin, found = 1, start, list[str]()
     for match in _MARK.finditer(text, start, start + _FARTHEST):
         mark = match[0]
@@ -247,7 +270,7 @@ def _parts(text: str, start: int) -> list[str]:
             begin = match.end()
         if not depth:
             return [part for part in found if part.strip()]
-    return []
+    return None
 
 
 def is_setting(name: str) -> bool:

@@ -36,6 +36,10 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         ("NRM302",),
         GROUP.replace("torch.sqrt(var + self.eps)", "(torch.sqrt(var) + self.eps)"),
     ),
+    "a group norm whose variance has no gradient": (
+        ("NRM405",),
+        GROUP.replace("        var = x.var", "        with torch.no_grad():\n            var = x.var"),
+    ),
     "an instance norm whose eps is lost": (("NRM304",), INSTANCE.replace(" + self.eps", "")),
     "an instance norm that takes no eps": (
         ("NRM301",),

@@ -149,7 +149,7 @@ def _aten(name: str) -> str | None:
 
 @lru_cache(maxsize=8)
 def public(space: str) -> frozenset[str]:
-    """Return all public names of a space: Tensor, torch, F, linalg or special."""
+    """Return all public names of a space: Tensor, torch, F, linalg, special, nn, or Module (those of an nn.Module)."""
     text = _text()
     functions = re.findall(rf"^{space}\.(\w+)", text, re.MULTILINE)
     at = text.index(f"\n*{space} ") + len(space) + 2

@@ -99,8 +99,7 @@ def _unread(makes: Makes, owner: Owner, init: Function) -> Iterator[tuple[str, a
 
 def _not_given(makes: Makes, init: Function, name: str) -> Iterator[tuple[ast.Call, ast.expr]]:
     """Yield the calls of classes that take a setting of this name and aren't given it, with its default."""
-    for call in _calls(init):
-        several = list(makes.taken_by(dotted(call.func)).items()) if dotted(call.func) else []
+    for call, several in _calls(makes, init):
         place = next((at for at, (one, _) in enumerate(several) if one == name), len(several))
         passed = any(keyword.arg == name for keyword in call.keywords) or len(call.args) > place
         default = None if place == len(several) or passed else several[place][1]
@@ -108,9 +107,12 @@ def _not_given(makes: Makes, init: Function, name: str) -> Iterator[tuple[ast.Ca
             yield call, default
 
 
-@lru_cache(maxsize=1)
-def _calls(function: Function) -> list[ast.Call]:
-    return [node for node in ast.walk(function) if isinstance(node, ast.Call) and plain(node)][:_MOST]
+@lru_cache(maxsize=1)  # asked for each setting
+def _calls(makes: Makes, init: Function) -> list[tuple[ast.Call, list[tuple[str, ast.expr | None]]]]:
+    """Return the calls of a constructor with the parameters of the classes that they make, and their defaults."""
+    calls = [node for node in ast.walk(init) if isinstance(node, ast.Call) and plain(node) and dotted(node.func)]
+    taken = {path: list(makes.taken_by(path).items()) for path in dict.fromkeys(dotted(c.func) for c in calls[:_MOST])}
+    return [(call, taken[dotted(call.func)]) for call in calls[:_MOST]]
 
 
 def _is_flag(node: ast.expr | None) -> bool:

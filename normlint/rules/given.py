@@ -116,18 +116,20 @@ def _torchs(name: str) -> str:
 
 
 def _is_nn(makes: Makes, name: str) -> bool:
-    """Return whether a dotted name must begin with torch.nn, and nothing asks for the rest of it or sets that."""
+    """Return whether a name must be one of torch.nn, and nothing asks for the rest of a dotted one or sets that."""
     path, _, last = name.rpartition(".")
     bound = _bound(makes.file.text)
-    alone = path == "torch.nn" or (bool(bound["nn"]) and {*bound["nn"]} <= {"torch.nn"})
+    if not path:
+        return {re.sub(r"\.modules\.(?:\w+\.)?", ".", one) for one in bound[name]} == {f"torch.nn.{last}"}
+    alone = path == "torch.nn" or {*bound[path]} == {"torch.nn"}
     quoted = f"'{last}'" in makes.file.text or f'"{last}"' in makes.file.text
-    return alone and (last in TORCHS or not quoted) and f"{path}.{last}" not in bound and makes.is_of_torch(name)
+    return alone and (last in TORCHS or not quoted) and f"{path}.{last}" not in bound
 
 
 def _taken(makes: Makes, name: str) -> Sequence[Param] | None:
     """Return the parameters of the class of this name; None if another class may be called, or may change them."""
     last = name.rpartition(".")[2]
-    if last in TORCHS and last != name:
+    if last in TORCHS and (last != name or makes.file.class_named(name) is None):
         return next(iter(overloads(f"torch.nn.{last}")), None) if _is_nn(makes, name) else None
     node, bound = makes.file.class_named(name), _bound(makes.file.text)
     if node is None or bound[name] != ["class"] or f"{name}.__init__" in bound or any(makes.file.imports(name)):

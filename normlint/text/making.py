@@ -70,6 +70,7 @@ _TAKEN: Final = {
 TORCHS: Final = {name: tuple(taken.split()) for names, taken in _TAKEN.items() for name in names.split()}
 # They begin with what is searched for fast, so that what stands before it is looked at afterwards.
 _OF_NN: Final = re.compile(r"nn\.(\w+)\(")
+_FROM_NN: Final = re.compile(r"\nfrom torch\.nn(?:\.modules(?:\.\w+)?)? import ([^\n(]+|\([^)]*\))")
 _CLASS: Final = re.compile(r"\nclass (\w+)")
 _OWN_CLASS: Final = re.compile(r"([A-Za-z_]\w*)\(")
 _MARK: Final = re.compile(r"[][(){},]")
@@ -206,7 +207,8 @@ def _unfit(text: str) -> Iterator[int]:
     for match in (match for match in _OF_NN.finditer(text) if "norm" in match[1].lower()):
         if match[1] not in torchs or not torchs[match[1]].fits(_parts(text, match.end())):
             yield match.start()
-    taken: dict[str, _Taken] = {}
+    imported = (name for found in _FROM_NN.findall(text) for name in re.findall(r"\w*Norm\w*", found))
+    taken = {name: torchs[name] for name in imported if name in torchs}
     for match in (match for match in _CLASS.finditer(text) if "norm" in match[1].lower()):
         end = text.find("\nclass ", match.end())
         init = _TAKES.search(text, match.end(), end if end >= 0 else len(text))

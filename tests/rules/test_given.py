@@ -23,7 +23,22 @@ def found(text: str) -> list[str]:
     return [finding.message for finding, _ in several]
 
 
+FROM = "from torch.nn import LayerNorm, Module\nfrom torch import nn\n\n"
+
 SILENT = {
+    "what an imported norm of torch takes": FROM + "norm = LayerNorm(8, eps=1e-6, bias=False)\n",
+    "an imported norm of another library": "import torch\nfrom apex import LayerNorm\n\nnorm = LayerNorm(8, e=1)\n",
+    "a norm that two libraries may give": (
+        "try:\n    from apex import LayerNorm\nexcept ImportError:\n    from torch.nn import LayerNorm\n\n"
+        "norm = LayerNorm(8, memory_efficient=True)\n"
+    ),
+    "an imported norm that is bound again": FROM + "LayerNorm = wrapped(LayerNorm)\nnorm = LayerNorm(8, kind=1)\n",
+    "an imported norm with a class of its name": FROM
+    + OWN.replace("RMSNorm", "LayerNorm")
+    + "norm = LayerNorm(8, kind=1)\n",
+    "a module under torch.nn's alias and another's": (
+        "import torch.nn as tnn\nimport paddle.nn as tnn\n\nnorm = tnn.LayerNorm(8, epsilon=1e-6)\n"
+    ),
     "what torch's norm takes": HEAD + "norm = nn.LayerNorm(8, eps=1e-6, bias=False, device='cpu')\n",
     "what torch's norm of groups takes": HEAD + "norm = nn.GroupNorm(4, num_channels=8)\n",
     "unknown arguments": HEAD + "norm = nn.LayerNorm(*sizes, **options)\n",
@@ -101,6 +116,20 @@ FOUND = {
 def test_reported_is(call: str, message: str) -> None:
     text = HEAD + OWN + f"class Block(nn.Module):\n    def __init__(self):\n        self.norm = {call}\n"
     assert found(text) == [message]
+
+
+MODULES = {
+    "a name that torch.nn gives": ("from torch.nn import LayerNorm", "LayerNorm"),
+    "one of several names": ("from torch.nn import Linear, LayerNorm", "LayerNorm"),
+    "a name of many lines": ("from torch.nn import (\n    Linear,\n    LayerNorm,\n)", "LayerNorm"),
+    "the file that has torch's norms": ("from torch.nn.modules.normalization import LayerNorm", "LayerNorm"),
+    "torch.nn under another name": ("import torch.nn as tnn", "tnn.LayerNorm"),
+}
+
+
+@pytest.mark.parametrize(("line", "name"), MODULES.values(), ids=MODULES)
+def test_a_wrong_argument_is_reported_for(line: str, name: str) -> None:
+    assert found(f"import torch\n{line}\n\nnorm = {name}(8, epsilon=1e-6)\n") == ["`LayerNorm` takes no `epsilon`"]
 
 
 def written(name: str) -> tuple[str, ...]:

@@ -42,6 +42,17 @@ CASES = {
         NORM.replace("x.float()", "x.to(get_computation_dtype(x.dtype))")
         .replace("import torch\n", "import torch\nfrom torch._prims_common import get_computation_dtype\n", 1),
         "Norm.forward", None, MATCH, ""),
+    "torch's own Python is read where the tables hold nothing of it": (
+        NORM.replace("x.float()", "wrappers._maybe_convert_to_dtype(x, torch.float32)")
+        .replace("import torch\n", "import torch\nimport torch._prims_common.wrappers as wrappers\n", 1),
+        "Norm.forward", None, MATCH, ""),
+    "torch doesn't trace, in whichever of its files that is asked": (
+        NORM.replace("x.float()", "x if _symbolic_trace.is_fx_symbolic_tracing() else x.float()")
+        .replace("import torch\n", "import torch\nfrom torch.fx import _symbolic_trace\n", 1),
+        "Norm.forward", None, MATCH, ""),
+    "a setting of torch's backends is read": (
+        NORM.replace("x.float()", "x.float() if torch.backends.cudnn.enabled in (True, False) else x"),
+        "Norm.forward", None, MATCH, ""),
     "a subclass of torch's that sets its own eps is held to that": (
         "from torch import nn\n\n\nclass Norm(nn.LayerNorm):\n    def __init__(self, *args, **kwargs):\n"
         "        super().__init__(*args, **kwargs)\n        self.eps = 1e-9\n\n    def forward(self, x):\n"

@@ -283,6 +283,8 @@ TINY = "VALUE = 1e-6\n\ndef tiny():\n    return VALUE\n"
 
 FILES: dict[str, tuple[str, str, dict[str, str]]] = {
     "a neighbour": ("from .layers import tiny", "tiny", {"layers.py": TINY}),
+    "a neighbour that is read as a module": ("from . import layers", "layers.tiny", {"layers.py": TINY}),
+    "a neighbour that is read as a module, by its name": ("import pack.layers as own", "own.tiny", {"layers.py": TINY}),
     "a neighbour, renamed": ("from .layers import tiny as small", "small", {"layers.py": TINY}),
     "a package that passes it on": (
         "from .ops import tiny",

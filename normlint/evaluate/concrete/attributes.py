@@ -7,7 +7,7 @@ from types import MethodType
 from typing import Any, Final
 
 from normlint.evaluate.concrete import classes, world
-from normlint.evaluate.concrete.values import Function, Native, Silent, Space, Typing, Unknown, Unsupported, known
+from normlint.evaluate.concrete.values import File, Function, Native, Silent, Space, Typing, Unknown, Unsupported, known
 
 _WORDS: Final = {
     int: "bit_length real imag numerator denominator is_integer",
@@ -37,6 +37,8 @@ def get(value: Any, name: str) -> Any:
         return _special(known(value), name)
     if isinstance(value, Space):
         return world.member(value, name)
+    if isinstance(value, File):
+        return _of_file(value, name)
     if isinstance(value, Silent) and name in _LOGGING:
         return Native(f"logger.{name}", lambda *_, **__: None)
     table = METHODS.get(int if isinstance(value, bool) else type(value))
@@ -46,6 +48,13 @@ def get(value: Any, name: str) -> Any:
         _refuse_or_raise(value, name)
     found = getattr(value, name)
     return Native(f"{type(value).__name__}.{name}", found) if callable(found) else found
+
+
+def _of_file(file: File, name: str) -> Any:
+    try:
+        return file.value(name)
+    except NameError as error:
+        raise AttributeError(f"module has no attribute {name!r}", name=name) from error
 
 
 def _special(value: Any, name: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import statements, world
 from normlint.evaluate.concrete.functions import bound_by, bound_names
-from normlint.evaluate.concrete.values import MODULE, Budget, Scope, Space, Unknown, Unsupported
+from normlint.evaluate.concrete.values import MODULE, Budget, File, Scope, Space, Unknown, Unsupported
 from normlint.evaluate.module import Module
 from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
@@ -277,9 +277,12 @@ class Program:
 
     def imported(self, path: str) -> Any:
         """Return the value of an import; inside a `try` that handles it, raise ImportError if it isn't installed."""
-        if not world.is_same(path) and self._file(path) is not None:
+        own = path.partition(".")[0] not in world.PACKAGES
+        if own and not world.is_same(path) and self._file(path) is not None:
             return Deferred(path)
         found = world.imported(path)
+        if not own and isinstance(found, Unknown) and self._file(path) is not None:
+            return Deferred(path)  # torch's own Python, of which the tables hold nothing
         optional = isinstance(found, Unknown) and self.guarded and not path.startswith(".")
         if optional and not world.is_installed(path):
             raise ModuleNotFoundError(f"No module named {path!r}")
@@ -287,13 +290,13 @@ class Program:
 
     def _file(self, path: str) -> tuple[Program, str] | None:
         """Return the package's file that a path names and the name in it ("" for the file itself); or None."""
-        if self.find is None or path.split(".", maxsplit=1)[0] in world.PACKAGES:
+        if self.find is None:
             return None
         owner, dot, name = path.rpartition(".")
         above = owner if owner.strip(".") else owner + dot
         for module, inside in ((above, name), (path, "")):
-            found = self._other(module) if module else None
-            if found is not None:
+            found = self._other(module) if module and not world.is_module(module) else None
+            if found is not None and (not inside or found.bound(inside)):
                 return found, inside
         return None
 
@@ -309,9 +312,7 @@ class Program:
         found = self._file(path)
         assert found is not None
         program, name = found
-        if not name:
-            raise Unsupported(f"the module {path} as a value")
-        return program.value(name)
+        return program.value(name) if name else File(program.value)
 
 
 def _holds_values(stmt: s.Stmt) -> bool:

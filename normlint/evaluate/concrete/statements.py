@@ -78,9 +78,10 @@ def _is_setting(scope: Scope, base: s.Expr, value: Any) -> bool:
     if expressions.evaluate(scope, root) != Space("torch"):
         return False
     try:
-        return isinstance(expressions.evaluate(scope, base), Unknown)
+        found = expressions.evaluate(scope, base)
     except Unsupported:
         return True
+    return isinstance(found, Unknown) or (isinstance(found, Space) and found.path.startswith("torch.backends."))
 
 
 def _unpack(scope: Scope, targets: tuple[s.Expr, ...], value: Any) -> None:

@@ -97,6 +97,13 @@ class Space:
     path: str
 
 
+@dataclass(frozen=True, slots=True)
+class File:
+    """Another file of the package: `value` returns what a name of it stands for, or raises NameError."""
+
+    value: Callable[[str], Any]
+
+
 def _refuse_text(value: Any) -> str:
     raise Unsupported(f"the text of a {type(value).__name__.lower()}")
 

@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import functools
 import operator
+import re
 import sys
 from collections import abc
 from functools import cache
@@ -32,7 +33,7 @@ _SPACES: Final = frozenset(
         "torch.compiler torch._dynamo torch.onnx torch.distributed torch.version torch.backends torch.fx torch._C "
         "math numbers functools typing typing_extensions collections collections.abc abc operator copy warnings "
         "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types packaging "
-        "packaging.version platform sys torch.cuda.nvtx torch.profiler torch._prims_common"
+        "packaging.version platform sys torch.cuda.nvtx torch.profiler"
     ).split()
 )
 PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
@@ -54,10 +55,7 @@ _UNCHANGING: Final = frozenset(
         "typing.no_type_check typing_extensions.override typing.override torch.jit.interface"
     ).split()
 )
-_FALSE: Final = (
-    "torch.jit.is_scripting torch.jit.is_tracing torch.compiler.is_compiling torch.compiler.is_dynamo_compiling "
-    "torch._dynamo.is_compiling torch.onnx.is_in_onnx_export torch.compiler.is_exporting"
-).split()
+_TRACED: Final = re.compile(r"is_\w*(?:scripting|tracing|compiling|export(?:ing)?)\Z")  # whether torch is at it
 _NO_OPS: Final = (
     *(f"warnings.{name}" for name in "warn simplefilter filterwarnings".split()),
     *(f"torch.cuda.nvtx.{name}" for name in "range_push range_pop".split()),
@@ -78,7 +76,6 @@ _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "torch.cuda.amp": frozenset(["autocast", "custom_fwd", "custom_bwd"]),
     "torch.amp": frozenset(["autocast", "custom_fwd", "custom_bwd", "is_autocast_available"]),
     "torch.utils.checkpoint": frozenset(["checkpoint"]),
-    "torch._prims_common": frozenset(["get_computation_dtype", "is_float_dtype", "is_integer_dtype"]),
     "torch.distributed": frozenset(["is_available", "is_initialized"]),
     "torch.version": frozenset(["cuda", "hip"]),
     "torch.nn.parameter": frozenset(["Parameter"]),
@@ -102,16 +99,17 @@ _MEMBERS: Final[dict[str, frozenset[str]]] = {
 }
 _IMPORT: Final = "import of "
 _TYPING: Final = ("typing", "typing_extensions", "types", "__future__")
+_TYPES_MADE: Final = ("NamedTuple", "TypedDict", "Enum", "SimpleNamespace")
 _STANDS_FOR: Final = {"Dict": dict, "List": list, "Tuple": tuple, "Set": set, "FrozenSet": frozenset}
 _TYPES_TOO: Final = frozenset(["Callable", "Iterable", "Sequence", "Mapping", "Iterator"])
 
 
 def imported(path: str) -> Any:
     """Return what an import of a dotted path binds; an `Unknown` if the path isn't in the tables."""
-    if path in _SPACES:
+    if is_module(path):
         return Space(path)
     owner, _, name = path.rpartition(".")
-    if owner in _SPACES:
+    if is_module(owner):
         return member(Space(owner), name, importing=True)
     if name in _UNCHANGING_ELSEWHERE:
         return _identity_decorator(path)
@@ -136,8 +134,8 @@ def changes_nothing(value: Any) -> bool:
 
 
 def is_module(path: str) -> bool:
-    """Return whether a path names a module of the table."""
-    return path in _SPACES
+    """Return whether a path names a module of the table, or one of torch's backends, whose settings may be read."""
+    return path in _SPACES or re.fullmatch(r"torch\.backends\.\w+", path) is not None
 
 
 def is_installed(path: str) -> bool:
@@ -160,20 +158,22 @@ def has(space: Space, name: str) -> bool:
     """Return whether the real module has the name."""
     if name.startswith("_"):
         raise Unsupported(f"{space.path}.{name}")
-    return f"{space.path}.{name}" in _SPACES or hasattr(_module(space.path), name)
+    return is_module(f"{space.path}.{name}") or hasattr(_module(space.path), name)
 
 
 @cache
 def member(space: Space, name: str, *, importing: bool = False) -> Any:
     """Return a member of a module of the table, such as `torch.nn` or `math.sqrt`; refuse what isn't in the table."""
     path = f"{space.path}.{name}"
-    if path in _SPACES:
+    if is_module(path):
         return Space(path)
     made = _stand_in(path, name)
     if made is not None:
         return made
+    if space.path in _TYPING and name in _TYPES_MADE:
+        return Unknown(path) if importing else _refuse(path)
     if space.path in _TYPING:
-        return _of_typing(space, name)
+        return _of_typing(name)
     named = _MEMBERS.get(space.path)
     if name not in named if named is not None else name.startswith("_"):  # without reading the attribute
         return Unknown(path) if importing else _refuse(path)
@@ -194,6 +194,8 @@ def _stand_in(path: str, name: str) -> Any:
     """Return a stand-in for a function that has side effects or inspects its arguments; None for any other path."""
     if path in _UNCHANGING or name in _UNCHANGING_ELSEWHERE:
         return _identity_decorator(path)
+    if path.startswith("torch.") and _TRACED.match(name):
+        return _constant(path, False)
     if path in _ANSWERS:
         return _constant(path, _ANSWERS[path])
     if name in _LOGGERS:
@@ -213,7 +215,7 @@ def _constant(path: str, value: Any) -> Native:
 
 UNCHANGED: Final = Native("a decorator", lambda value: value)
 # Functions that always return the same value.
-_ANSWERS: Final = {**dict.fromkeys(_FALSE, False), **dict.fromkeys(_NO_OPS), "functools.wraps": UNCHANGED}
+_ANSWERS: Final = {**dict.fromkeys(_NO_OPS), "functools.wraps": UNCHANGED}
 _ANSWERS.update(dict.fromkeys(("torch.cuda.nvtx.range", "torch.profiler.record_function"), contextlib.nullcontext()))
 
 
@@ -246,13 +248,11 @@ def _operator(op: str, left: Any, right: Any) -> Any:
     return binary(op, left, right)
 
 
-def _of_typing(space: Space, name: str) -> Any:
+def _of_typing(name: str) -> Any:
     if name == "TYPE_CHECKING":
         return False
     if name == "cast":
         return Native("typing.cast", lambda _, value: value)
-    if name in ("NamedTuple", "TypedDict", "Enum", "SimpleNamespace"):
-        raise Unsupported(f"{space.path}.{name}")
     if name in ("TypeVar", "ParamSpec", "NewType", "TypeVarTuple"):
         return _constant(f"typing.{name}", Typing())
     return getattr(abc, name) if name in _TYPES_TOO else Typing(_STANDS_FOR.get(name))
@@ -262,6 +262,8 @@ def _is_allowed(space: str, name: str, found: Any) -> bool:
     """Return whether a member of a module may be used."""
     if space in _MEMBERS:
         return True
+    if space.startswith("torch.backends."):
+        return isinstance(found, bool)
     if space == "torch":
         return name not in _DENIED and _is_torch(name, found)
     if space in ("torch.nn", "torch.nn.modules", "torch.nn.modules.normalization"):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, Final
 
 from normlint.evaluate.concrete import Found, Program, world
@@ -18,9 +19,9 @@ LARGEST: Final = 2_000_000  # bytes of a file
 MOST: Final = 20  # files of one norm
 
 
-def finder(path: str) -> Callable[[str], Found | None] | None:
-    """Return a function that finds files of the package of the file at `path`; None for a text without a file."""
-    return _Finder(path, [MOST]).find if path else None
+def finder(path: str) -> Callable[[str], Found | None]:
+    """Return a function that finds torch's own files, and those of the package of the file at `path` if it isn't ""."""
+    return _Finder(path, [MOST]).find
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +50,33 @@ class _Finder:
 def _places(path: str, dotted: str) -> Iterator[str]:
     """Yield the files that an import in the file at `path` may mean."""
     name = dotted.lstrip(".")
-    level, parts = len(dotted) - len(name), [part for part in name.split(".") if part]
-    folder = os.path.dirname(os.path.abspath(path))
+    parts = [part for part in name.split(".") if part]
+    folder = _start(path, len(dotted) - len(name), parts)
+    base = os.path.join(folder, *parts)
+    if folder and parts:
+        yield f"{base}.py"
+    if folder:
+        yield os.path.join(base, "__init__.py")
+
+
+def _start(path: str, level: int, parts: list[str]) -> str:
+    """Return the directory that an import starts from; empty if it leaves the package and isn't torch's."""
+    if not level and parts[:1] == ["torch"]:
+        return _site()
+    folder = os.path.dirname(os.path.abspath(path)) if path else ""
     for _ in range(level - 1):
         folder = os.path.dirname(folder)
-    if not level:
-        folder = root_of(folder)
-        if not parts or not _beside(folder, path, parts[0]):
-            return
-    base = os.path.join(folder, *parts)
-    if parts:
-        yield f"{base}.py"
-    yield os.path.join(base, "__init__.py")
+    if level or not folder:
+        return folder
+    root = root_of(folder)
+    return root if parts and _beside(root, path, parts[0]) else ""
+
+
+@cache
+def _site() -> str:
+    """Return the directory that torch is installed in."""
+    found = find_spec("torch")
+    return os.path.dirname(os.path.dirname(found.origin)) if found is not None and found.origin else ""
 
 
 def root_of(folder: str) -> str:
@@ -102,8 +118,10 @@ ACTIVATIONS = {
 
 def known(path: str) -> bool:
     """Return whether an import of this path needs no other file of the package."""
-    name = path.rpartition(".")[2]
-    return path.partition(".")[0] in world.PACKAGES or world.is_same(path) or name == "logging" or _stand_in(name) != ""
+    owner, _, name = path.rpartition(".")
+    first, held = path.partition(".")[0], world.is_module(path) or world.is_module(owner)
+    of_tables = first in world.PACKAGES and (held or first != "torch")
+    return of_tables or world.is_same(path) or name == "logging" or _stand_in(name) != ""
 
 
 def _stand_in(name: str) -> str:

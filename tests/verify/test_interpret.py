@@ -42,6 +42,10 @@ CASES = {
         NORM.replace("x.float()", "x.to(get_computation_dtype(x.dtype))")
         .replace("import torch\n", "import torch\nfrom torch._prims_common import get_computation_dtype\n", 1),
         "Norm.forward", None, MATCH, ""),
+    "a function that casts what its inner function gets is run in fp16, too": (
+        "import torch\n\n\ndef rms_norm(x, eps=1e-6):\n    def _norm(y):\n"
+        "        return y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + eps)\n    return _norm(x.float())\n",
+        "rms_norm", None, WRONG, "fp16 input: output is fp32"),
     "torch's own Python is read where the tables hold nothing of it": (
         NORM.replace("x.float()", "wrappers._maybe_convert_to_dtype(x, torch.float32)")
         .replace("import torch\n", "import torch\nimport torch._prims_common.wrappers as wrappers\n", 1),

@@ -50,6 +50,7 @@ _WIDE: Final = re.compile("fp32|float32", re.IGNORECASE)  # the output is meant 
 _SHOWN: Final = ("NRM101", "NRM102", "NRM103", "NRM104", "NRM401", "NRM402", "NRM403", "NRM404", "NRM504")
 _OF_TOKENS: Final = re.compile("rank of .* == 3$")
 _LAST: Final = (-1,)
+_TOP: Final = re.compile(r"\n(?=[^\s#)])")  # in front of what stands behind a function
 _COMPUTED: Final = re.compile(r"[+*(]")  # in the name of an eps
 _PAIR: Final = 2  # axes of one swap
 
@@ -74,7 +75,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         rank=_rank(c),
         of_sum=c.statistic.reduce == "sum" and not any(k.inside for k in c.counts),
         filled_later=_filled_later(norm),
-        halves=_sees_halves(norm),
+        halves=_sees_halves(norm, text),
         axes_read=isinstance(c.statistic.axes, tuple) or c.statistic.axes == ALL,
         elsewhere=() if last else tuple({one: None for c in norm.computations if (one := axes(c)) != own}),
         gain_elsewhere=all(map(_gain_is_elsewhere, norm.computations)),
@@ -96,19 +97,20 @@ def _is_part(norm: Norm) -> bool:
     return norm.owner.method and not norm.qualname.endswith((".forward", ".__call__"))
 
 
-def _sees_halves(norm: Norm) -> bool:
+def _sees_halves(norm: Norm, text: str) -> bool:
     """Return whether the norm can take and return fp16 or bf16, with the same eps on every path."""
     if _is_part(norm):
         return False
     if _WIDE.search(norm.owner.name) or len({tuple(e.value for e in c.eps) for c in norm.computations}) > 1:
         return False
-    return any(c.sees_half and not _widened_by_callers(norm, c) for c in norm.computations)
+    return any(c.sees_half and not _widened_by_callers(norm, c, text) for c in norm.computations)
 
 
-def _widened_by_callers(norm: Norm, c: Computation) -> bool:
+def _widened_by_callers(norm: Norm, c: Computation, text: str) -> bool:
     """Return whether this is a function without a cast of its own whose callers cast to fp32."""
     wide = [s for s in deep_steps(c.statistic.inner.factors) if s.op == "cast" and s.dtype is not None and s.dtype.wide]
-    own = Span(norm.owner.span.start, norm.span.end)
+    behind = _TOP.search(text, norm.span.end)
+    own = Span(norm.owner.span.start, behind.start() if behind is not None else len(text))
     return not norm.owner.method and bool(wide) and not any(own.holds(s.span) for s in wide)
 
 

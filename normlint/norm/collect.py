@@ -15,7 +15,7 @@ from normlint.evaluate.replay import replay
 from normlint.evaluate.value import Constant, Product, Tup, Value
 from normlint.norm.blocks import OTHERS, STORING, reinitialises
 from normlint.norm.entries import entries
-from normlint.norm.evidence import is_feature_norm, lies_elsewhere
+from normlint.norm.evidence import gain_is_last, is_feature_norm, lies_elsewhere
 from normlint.norm.norm import Computation, Eps, Gain, Norm, Owner
 from normlint.norm.owner import can_be_undone, constructors, keeps_data, loses_its_result, owner_of, undoes
 from normlint.norm.placing import placing
@@ -367,8 +367,10 @@ def _norm(module: Module, entry: Entry, name: str, owner: Owner, group: list[_Fo
 
 def _with_moved_gain(group: list[_Found]) -> set[Span]:
     """Return the statistics whose gains lie along the last axis on one path and along another axis on another path."""
-    elsewhere = {(f.computation.statistic.span, lies_elsewhere(f.computation)) for f in group}
-    return {span for span, other in elsewhere if other and (span, False) in elsewhere}
+    several = [f.computation for f in group]
+    return {c.statistic.span for c in several if lies_elsewhere(c)} & {
+        c.statistic.span for c in several if gain_is_last(c)
+    }
 
 
 def _intended(c: Computation, owner: Owner) -> Computation:

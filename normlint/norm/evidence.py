@@ -193,7 +193,7 @@ def _over_features(c: Computation, owner: Owner, named: bool, gain: bool) -> boo
         if c.fused and named and c.placing.over_tokens:
             return True
         by_name = owner.intent == "rms" and not owner.method and -1 in axes  # rms_norm(x, weight)
-        meant = _gain_is_last(c) or c.placing.apart or by_name
+        meant = gain_is_last(c) or c.placing.apart or by_name
         return named and gain and (meant or not _are_spatial(axes, c.statistic.rank, owner))
     first = axes[0] == 0 or (c.kind != "l2" and axes[0] == -(c.statistic.rank or 0))
     if first or axes[0] < -4:
@@ -206,10 +206,10 @@ def _gain_says_features(c: Computation) -> bool:
     learned = bool(c.gains) and all(g.param.role == "parameter" for g in c.gains)
     axes = c.statistic.axes if isinstance(c.statistic.axes, tuple) else ()
     unmeant = c.kind == "rms" or c.placing.apart
-    return learned and unmeant and c.power == -HALF and _gain_is_last(c) and (-1 in axes or len(axes) == 1)
+    return learned and unmeant and c.power == -HALF and gain_is_last(c) and (-1 in axes or len(axes) == 1)
 
 
-def _gain_is_last(c: Computation) -> bool:
+def gain_is_last(c: Computation) -> bool:
     """Return whether a gain has the shape (D,), or is part of one: then the features are last."""
     last = (g.param for g in c.gains if g.param.axis == "last")
     return any(len(p.shape) == 1 if p.shape is not None else p.is_part for p in last)

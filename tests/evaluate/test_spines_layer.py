@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 
-from tests.evaluate.spines import function, main, norms, spines, table
+from tests.evaluate.spines import function, main, module, norms, spines, table
 
 VAR = "var[-1] keepdim | eps → rsqrt → input(x) → scale(weight)"
 UNBIASED = VAR.replace("var", "var unbiased")
@@ -179,3 +181,41 @@ def test_a_difference_from_something_else_is_another_input(centre: str) -> None:
 def test_a_number_taken_away_is_another_input() -> None:
     text = function(f"c = x - 1.0\nvar = c.square().mean(-1, keepdim=True){SCALED}")
     assert (kinds(text), main(text).centred) == (["rms"], (False, False))
+
+
+GLOBAL = """\
+{check}mean = {mean}
+var = {var}
+return self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias"""
+GIVEN = "self.weight, self.bias = nn.Parameter(torch.ones(dim, 1)), nn.Parameter(torch.zeros(dim, 1))"
+PLAIN = {"mean": "x.mean((1, 2), keepdim=True)", "var": "(x - mean).pow(2).mean((1, 2), keepdim=True)"}
+TWICE = ".mean(1, keepdim=True).mean(2, keepdim=True)"
+RAISES = "if x.dim() != 3:\n    raise ValueError\n"
+EACH_RANK = (
+    f"if rank == 3:\n{indent(GIVEN, '    ')}\nif rank == 4:\n{indent(GIVEN.replace('dim, 1', 'dim, 1, 1'), '    ')}"
+)
+
+
+@pytest.mark.parametrize(
+    ("init", "forward", "axes"),
+    table(
+        ("the rank is unknown", GIVEN, GLOBAL.format(check="", **PLAIN), (1, 2)),
+        ("another rank is refused", GIVEN, GLOBAL.format(check=RAISES, **PLAIN), (-2, -1)),
+        (
+            "without a gain on one path",
+            f"if affine:\n{indent(GIVEN, '    ')}",
+            GLOBAL.format(check=RAISES, **PLAIN),
+            (-2, -1),
+        ),
+        ("with a gain of another rank on another path", EACH_RANK, GLOBAL.format(check=RAISES, **PLAIN), (-2, -1)),
+        ("a mean of means", GIVEN, GLOBAL.format(check="", mean=f"x{TWICE}", var=f"(x - mean).pow(2){TWICE}"), (1, 2)),
+    ),
+)
+def test_a_norm_over_channels_and_frames_is_recognised(init: str, forward: str, axes: tuple[int, ...]) -> None:
+    text = module(init, forward, parameters="dim, eps=1e-6, affine=True, rank=3").replace("RMSNorm", "GlobalLayerNorm")
+    assert (kinds(text), main(text).statistic.axes) == (["layer"], axes)
+
+
+def test_a_mean_of_means_whose_axes_moved_is_not_followed() -> None:
+    text = function("ms = x.square().mean(1).mean(1, keepdim=True)\nreturn x * torch.rsqrt(ms + eps) * weight")
+    assert not spines(text)

@@ -288,7 +288,8 @@ def _mean_of_mean(call: Bound, x: Product) -> Product | None:
         return None
     axes = axes_of(call.get("dim"), None)
     if isinstance(axes, tuple):
-        if min((*axes, *stat.axes)) >= 0 or max((*axes, *stat.axes)) >= 0:
+        signs = {axis < 0 for axis in (*axes, *stat.axes)}
+        if len(signs) > 1 or (signs == {False} and not stat.keepdim):
             return None
         axes = tuple(sorted({*stat.axes, *(axes if stat.keepdim else _before_removal(stat.axes, axes))}))
     keepdim = stat.keepdim and call.flag("keepdim", False) is not False

@@ -59,7 +59,12 @@ def is_uncentred(name: str) -> bool:
 
 def is_over_time(name: str) -> bool:
     """Return whether a name says that time is reduced as well, as Conv-TasNet's global and cumulative norms do."""
-    return re.search(r"(?i:global_?(?:channel_?)?layer|cumul)|(?<![A-Za-z])[gc]LN", name) is not None
+    return is_global(name) or re.search(r"(?i:cumul)|(?<![A-Za-z])cLN", name) is not None
+
+
+def is_global(name: str) -> bool:
+    """Return whether a name says that channels and all of time are reduced, as Conv-TasNet's gLN does."""
+    return re.search(r"(?i:global_?(?:channel_?)?layer)|(?<![A-Za-z])gLN", name) is not None
 
 
 def is_scale_norm(name: str) -> bool:

@@ -29,6 +29,21 @@ class Norm(nn.Module):
         h = x.float()
         return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.weight
 """
+GLOBAL = """
+import torch
+from torch import nn
+
+class GlobalLayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-8):
+        super().__init__()
+        self.gain, self.shift = nn.Parameter(torch.ones(dim, 1)), nn.Parameter(torch.zeros(dim, 1))
+        self.eps = eps
+
+    def forward(self, x):
+        h = x.float()
+        c = h - h.mean((1, 2), keepdim=True)
+        return (self.gain * c / torch.sqrt(c.pow(2).mean((1, 2), keepdim=True) + self.eps) + self.shift).to(x.dtype)
+"""
 MEANT = Meaning("rms", gain="weight")
 # name: (text, qualified name, what it is held to, status, words of the reason)
 CASES = {
@@ -42,6 +57,14 @@ CASES = {
         NORM.replace("x.float()", "x.to(get_computation_dtype(x.dtype))")
         .replace("import torch\n", "import torch\nfrom torch._prims_common import get_computation_dtype\n", 1),
         "Norm.forward", None, MATCH, ""),
+    "a global layer norm is one of channels and frames": (GLOBAL, "GlobalLayerNorm.forward", None, MATCH, ""),
+    "a global layer norm has an eps that is right": (
+        GLOBAL.replace("1e-8", "0.0"), "GlobalLayerNorm.forward", None, WRONG, ""),
+    "a global layer norm of channels alone isn't compared": (
+        GLOBAL.replace("(1, 2)", "1"), "GlobalLayerNorm.forward", None, SKIPPED, "over which frames"),
+    "a cumulative layer norm isn't compared": (
+        GLOBAL.replace("Global", "Cumulative"),
+        "CumulativeLayerNorm.forward", None, SKIPPED, "over which frames"),
     "a function that casts what its inner function gets is run in fp16, too": (
         "import torch\n\n\ndef rms_norm(x, eps=1e-6):\n    def _norm(y):\n"
         "        return y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + eps)\n    return _norm(x.float())\n",

@@ -25,7 +25,7 @@ from normlint.evaluate.monomial import (
     Stat,
     bears_stat,
 )
-from normlint.norm.conventions import is_over_time
+from normlint.norm.conventions import is_global, is_over_time
 from normlint.norm.evidence import is_instance_norm, reduces_samples
 from normlint.norm.norm import A_NUMBER, HALF, Computation, Eps, Gain, Norm
 from normlint.norm.owner import is_eps
@@ -122,7 +122,8 @@ def open_question(norm: Norm, text: str) -> str:
         return "how many groups are meant: that is stored and never read"
     if len({one.kind for one in norm.computations if one.returned and one.tests}) > 1:
         return "the value of a flag: its paths compute norms of different kinds"
-    if is_over_time(norm.owner.name):
+    whole = is_global(norm.owner.name) and all(map(_spans_sample, norm.computations))
+    if is_over_time(norm.owner.name) and not whole:
         return "to know over which frames its statistic is meant to be taken"
     if reduces_samples(norm.main) and _gain_is_last(norm.main, norm.main.statistic):
         return "the axes that are meant: whole samples are reduced, and the gain lies along the last axis"
@@ -133,6 +134,15 @@ def open_question(norm: Norm, text: str) -> str:
     if viewed and norm.main.apart and norm.owner.intent not in ("layer", "rms"):
         return "a name that says what is meant: a view of the input is reduced"
     return _open_in_formula(norm, norm.main, text)
+
+
+def _spans_sample(c: Computation) -> bool:
+    """Return whether all axes but the first are reduced, as a global layer norm does: that of channels and of time."""
+    stat = c.statistic
+    if not isinstance(stat.axes, tuple) or axes(c) != stat.axes:
+        return False
+    rank = stat.rank or 1 + max(stat.axes) or 1
+    return len(stat.axes) > 1 and {axis % rank for axis in stat.axes} == set(range(1, rank))
 
 
 def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:

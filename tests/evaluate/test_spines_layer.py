@@ -208,6 +208,12 @@ EACH_RANK = (
             (-2, -1),
         ),
         ("with a gain of another rank on another path", EACH_RANK, GLOBAL.format(check=RAISES, **PLAIN), (-2, -1)),
+        (
+            "a mean of means of a tensor whose rank is known",
+            GIVEN,
+            GLOBAL.format(check=RAISES, mean=f"x{TWICE}", var=f"(x - mean).pow(2){TWICE}"),
+            (-2, -1),
+        ),
         ("a mean of means", GIVEN, GLOBAL.format(check="", mean=f"x{TWICE}", var=f"(x - mean).pow(2){TWICE}"), (1, 2)),
     ),
 )

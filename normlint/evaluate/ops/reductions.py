@@ -278,15 +278,15 @@ def mean(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
     if x is None or not x.tensor:
         return None
-    return _mean_of_mean(call, x) or reduce(ctx, call, x, "mean")
+    return _mean_of_mean(ctx, call, x) or reduce(ctx, call, x, "mean")
 
 
-def _mean_of_mean(call: Bound, x: Product) -> Product | None:
+def _mean_of_mean(ctx: Context, call: Bound, x: Product) -> Product | None:
     """Return the mean of a mean as one mean over the axes of both; None if x is no mean or the axes are unknown."""
     stat = x.atom
     if not isinstance(stat, Stat) or stat.reduce != "mean" or not isinstance(stat.axes, tuple):
         return None
-    axes = axes_of(call.get("dim"), None)
+    axes = axes_of(call.get("dim"), ctx.rank(x))
     if isinstance(axes, tuple):
         signs = {axis < 0 for axis in (*axes, *stat.axes)}
         if len(signs) > 1 or (signs == {False} and not stat.keepdim):

@@ -11,10 +11,11 @@ _OTHER = re.compile(
 )
 _GROUPS = re.compile(r"(?:instance|group)_?norm", re.IGNORECASE)
 _RMS = "(?<![A-Z])RMS|(?<![a-z])rms|Rms|[Rr][Mm][Ss](?=_?[Nn]orm)"  # and no transforms; RMSE and RMSD are no norms
+_SPELLED = "[Rr]oot_[Mm]ean_[Ss]quare(?!d?_(?i:err|dev|diff))"
 _INTENTS = (
     ("norm", re.compile(r"bias_?free|simple_?norm", re.IGNORECASE)),  # a variance without a centre is meant
     ("pixel", re.compile(r"pixel_?(?:wise_?)?norm", re.IGNORECASE)),
-    ("rms", re.compile(rf"(?:{_RMS})(?!_?(?i:prop)|[EDed](?![a-z]))|[Rr]oot_[Mm]ean_[Ss]quare")),
+    ("rms", re.compile(rf"(?:{_RMS})(?!_?(?i:prop)|[EDed](?![a-z]))|{_SPELLED}")),
     ("l2", re.compile(r"L2|(?<![a-z])l2|(?i:scale_?norm|unit_?norm|cosine)")),  # and no Channel2
     ("layer", re.compile(r"layer_?norm|LN\b|\bln_|_ln\b", re.IGNORECASE)),
     ("norm", re.compile(r"norm(?!ali[sz])", re.IGNORECASE)),  # to normalise is said of data, too

@@ -25,7 +25,8 @@ def is_feature_norm(c: Computation, owner: Owner) -> bool:
     gain = (c.scaled and not signs) or _protected(c, owner)
     if owner.intent == "other" or owner.running or c.power not in _PLAUSIBLE:
         return False
-    if any(s.op == "numpy" for s in c.input_steps) or _of_its_gradient(c):
+    arrays = any(isinstance(f.atom, Apply) and f.atom.name.startswith("numpy.") for f in c.input.factors)
+    if arrays or any(s.op == "numpy" for s in c.input_steps) or _of_its_gradient(c):
         return False  # nobody trains through it
     if _is_undone(c, owner) or _clips(c, owner) or _of_weights(c) or _is_level(c) or _mixed_spread(c, owner):
         return False

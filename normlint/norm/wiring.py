@@ -328,18 +328,23 @@ def is_norm(call: ast.Call, makes: Makes) -> bool:
 
 
 def _is_norms_name(path: str, makes: Makes) -> bool:
-    """Return whether a name is that of a norm alone, by the class of this name or else by the name."""
+    """Return whether a name is that of a norm alone: it or a base of its class says so, and the class holds no more."""
     found = makes.elsewhere.definition(path, makes.file)
-    if found is None:
-        return _NORM.fullmatch(path.rpartition(".")[2]) is not None
-    for function in constructors(found.node.body):
+    bases = map(dotted, found.node.bases) if found is not None else ()
+    named = any(_NORM.fullmatch(name.rpartition(".")[2]) for name in (path, *bases))
+    return named and (found is None or not _holds_others(found.node))
+
+
+def _holds_others(node: ast.ClassDef) -> bool:
+    """Return whether the constructor of a class stores a module that is no norm, or one that it is given."""
+    for function in constructors(node.body):
         taken = {argument.arg for argument in arguments(function)}
         for name, value in stored(function):
             made = called_last(value) if isinstance(value, ast.Call) else ""
-            held = isinstance(value, ast.Name) and value.id in taken and f"self.{name}(" in ast.unparse(found.node)
+            held = isinstance(value, ast.Name) and value.id in taken and f"self.{name}(" in ast.unparse(node)
             if held or (made[:1].isupper() and made not in _TENSORS and "Norm" not in made):
-                return False
-    return True
+                return True
+    return False
 
 
 def _with(result: ast.expr, given: Mapping[str, ast.expr], place: ast.AST) -> ast.expr:

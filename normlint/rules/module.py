@@ -461,6 +461,8 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
 
 def _path_without(norm: Norm) -> Computation | None:
     """Return a returned path of plain torch code that no setting selects; None if there is none."""
+    if norm.owner.method and not norm.qualname.rpartition(".")[2].startswith(("forward", "__call__")):
+        return None  # nothing calls it
     paths = (c for c in norm.computations if c.returned and c.plain and not c.fused and norm.meant)
     return next((c for c in paths if not any(_is_choice(norm, words) for words, _ in c.tests)), None)
 

@@ -207,3 +207,8 @@ def test_a_norm_that_is_named_for_it_takes_the_place_of_another(tmp_path: Path) 
     done = fix_file(str(file), FixRequest(Demand(unsafe=True)))
     assert isinstance(done, Fixed)
     assert done.after.text == "from torch import nn\n\n" + ATTENTION.replace("self.q_norm(k)", "self.k_norm(k)")
+
+
+def test_another_class_of_the_text_is_no_norm_where_one_is_never_applied() -> None:
+    act = "\nclass Act(nn.Module):\n    def forward(self, x):\n        return x.sigmoid() * x\n"
+    assert found(BLOCK.replace(MADE, f"{MADE}\n        self.act = Act()") + act) == [NEVER]

@@ -226,9 +226,10 @@ class GlobalLayerNorm(nn.Module):
         self.beta.data.zero_()
 
     def forward(self, y):
-        mean = y.mean(dim=1, keepdim=True).mean(dim=2, keepdim=True)
-        var = (torch.pow(y - mean, 2)).mean(dim=1, keepdim=True).mean(dim=2, keepdim=True)
-        return self.gamma * (y - mean) / torch.pow(var + EPS, 0.5) + self.beta
+        h = y.float()
+        mean = h.mean(dim=1, keepdim=True).mean(dim=2, keepdim=True)
+        var = (torch.pow(h - mean, 2)).mean(dim=1, keepdim=True).mean(dim=2, keepdim=True)
+        return (self.gamma * (h - mean) / torch.pow(var + EPS, 0.5) + self.beta).to(y.dtype)
 ''',
     "a cumulative layer norm": """
 class CumulativeLayerNorm(nn.Module):

@@ -3,6 +3,43 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "a helper that nothing calls beside a fused call": """
+import fused_kernels
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim: int, eps: float = 1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def _norm(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+
+    def forward(self, x):
+        output = torch.empty_like(x)
+        fused_kernels.layernorm_forward_cuda(x, self.weight, output, self.eps)
+        return output
+""",
+    "weights of latitudes with a mean of one, in the root of a mean squared error": """
+import numpy as np
+
+def lat_weighted_rmse(pred, y, lat):
+    '''Latitude weighted root mean squared error'''
+    error = (pred - y) ** 2
+    weights = np.cos(np.deg2rad(lat))
+    weights = weights / weights.mean()
+    weights = torch.from_numpy(weights).unsqueeze(0).unsqueeze(-1).to(dtype=error.dtype, device=error.device)
+    return torch.mean(torch.sqrt(torch.mean(error * weights, dim=(-2, -1))))
+""",
+    "an array of numpy, beside tensors": """
+import numpy as np
+
+def rms_normalised(x, lat):
+    '''RMS norm with weights.'''
+    weights = np.cos(lat)
+    return x * torch.from_numpy(weights / weights.mean())
+""",
     "a decorator that casts to fp32 and back": """
 def in_fp32(f):
     def wrapped(x, *args):

@@ -168,7 +168,8 @@ def _job(file: _File, meant: Meaning) -> Job:
         return inside
     job = Job(norm.qualname, meant, found.lifted, found.entry, found.method, given or "", axis=_open_axis(norm, found))
     others = [atom for atom in norm.main.others if not _is_left_out(atom, meant.gain, found.function)]
-    more = given is None or norm.either or not norm.main.returned or bool(others)
+    whole = all(c.returned for c in norm.computations)
+    more = given is None or norm.either or not whole or bool(others)
     job = replace(job, more=more and not norm.owner.passes)
     names = sorted(_free(lower(found.lifted))) if found.lifted else [found.entry.partition(".")[0]]
     missing = file.around.missing(names)

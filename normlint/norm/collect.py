@@ -120,7 +120,7 @@ def _norms_of(module: Module, entry: Entry, ran: set[Span]) -> Iterator[Norm]:
     idle: set[tuple[Mono, bool]] = set()
     for path in replay(module, entry):
         attrs = {**path.attrs, **{name: v for name, v in attrs.items() if v != Constant(None)}}
-        keeps = keeps or keeps_data(path.attrs)
+        keeps = keeps or keeps_data(path.attrs, path.result)
         results = path.result.items if isinstance(path.result, Tup) else ()
         wide = wide or _is_wide(path.context, results[0] if results else path.result)
         several = ((*path.attrs.values(), *results), *(one.items for one in path.context.returned_tuples))

@@ -28,6 +28,7 @@ from normlint.text.pieces import WORD, Piece, pieces
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*#[^\'\n]*\'|#[^\n]*')
 _CLASS = re.compile(r"\n[ \t\f]+class\b")  # nested in another class
+_WIDENED = re.compile(r"\(\s*[\w.]+\.(?:float|double)\(")  # the first argument of a call
 _HANDED = re.compile(r"(?:\b(?:self|cls|[A-Z]\w*)\.|\)\.|[\"'])([^\W\d]\w*)")  # names that may be methods
 _MAPPED = re.compile(r"\bvmap\(\s*(\w+)")
 _CASTS = re.compile(r"fwd|fp32|float|cast")  # in a decorator's name
@@ -183,10 +184,11 @@ class Named:
         return self._called[name]
 
     def _calls(self, place: int, name: str) -> bool:
-        """Return whether an offset lies in a class or in another function that isn't a test."""
+        """Return whether an offset lies in a class or in another function; one of a test counts if it casts."""
         piece = self._every[bisect_right(self._starts, place) - 1]
         held = piece.kind in ("class", "def") and name not in piece.names and place in range(*piece.span)
-        return held and not piece.names[0].lower().startswith("test")
+        casts = _WIDENED.match(self._text, place + len(name)) is not None
+        return held and (casts or not piece.names[0].lower().startswith("test"))
 
     def _uses(self, name: str) -> Iterator[int]:
         for at in mentions(self._text, name, Span(0, len(self._text))):

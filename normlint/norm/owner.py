@@ -225,10 +225,12 @@ def _is_of_graphs(entry: Entry) -> bool:
     return any(p.name == "batch" for p in none)
 
 
-def keeps_data(attrs: dict[str, Value]) -> bool:
-    """Return whether an attribute, or a dict that one holds, has something computed from the input."""
+def keeps_data(attrs: dict[str, Value], result: Value | None) -> bool:
+    """Return whether an attribute, or a dict that one holds, has something computed from the input, but the result."""
+    output = result.mono if isinstance(result, Product) else None
     held = [inner for value in attrs.values() if isinstance(value, Dict) for _, inner in value.items]
-    return any(isinstance(value, Product) and value.mono.has_data for value in (*attrs.values(), *held))
+    kept = (value.mono for value in (*attrs.values(), *held) if isinstance(value, Product))
+    return any(mono.has_data and mono != output for mono in kept)
 
 
 def can_be_undone(values: Iterable[Value]) -> bool:

@@ -156,6 +156,8 @@ def _open_in_formula(norm: Norm, c: Computation, text: str) -> str:
         return "a name that says what is meant: the mean and the length are of different axes"
     if norm.kind == "l2" and any(map(_is_made_of_a_statistic, c.others)):
         return "a name that says what is meant: something is made of its length"
+    if c.shift is not None and c.shift.coef < 0:
+        return "the sign of its shift: it is subtracted"
     if c.partial and c.kind == "layer":
         return "what its scale is multiplied with, which has to be centred, too"
     if c.standardises and not any(True for _ in unbiased_variance(norm)):

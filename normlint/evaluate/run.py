@@ -15,6 +15,7 @@ from normlint.evaluate.entry import Entry, is_bare_method, made_with, received, 
 from normlint.evaluate.machine import Frame, Machine
 from normlint.evaluate.module import Module
 from normlint.evaluate.objects import Env, FunctionRef, Instance
+from normlint.evaluate.spelling import NOTE
 from normlint.evaluate.value import Defined, Product, Tup, Value, scalar
 from normlint.text.frozen import dataclass
 
@@ -97,7 +98,8 @@ class Run:
         try:
             if since is None or since.making:
                 self._construct(since)
-                self.context.flows, self.context.notes, self.context.grad = [], [], True
+                refused = [note for note in self.context.notes if note.kind == NOTE]
+                self.context.flows, self.context.notes, self.context.grad = [], refused, True
                 since = None
             result = self._run_entry(since)
             with self.context.grad_mode(on=True):

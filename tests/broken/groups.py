@@ -29,7 +29,24 @@ class InstanceNorm(nn.Module):
         return x / (x.square().mean((2, 3), keepdim=True) + self.eps).sqrt()
 """
 
+# A norm over axis 1 that keeps its output as an attribute, as in lectures.
+KEPT = """
+class LayerNorm1d:
+    def __init__(self, dim, eps=1e-5):
+        self.eps = eps
+        self.gamma = torch.ones(dim)
+        self.beta = torch.zeros(dim)
+
+    def __call__(self, x):
+        h = x.float()
+        mean = h.mean(1, keepdim=True)
+        var = h.var(1, keepdim=True)
+        self.out = (self.gamma * ((h - mean) / torch.sqrt(var + self.eps)) + self.beta).to(x.dtype)
+        return self.out
+"""
+
 CASES: dict[str, tuple[tuple[str, ...], str]] = {
+    "a norm over axis 1 that keeps its output": (("NRM105",), KEPT),
     "a group norm with the unbiased variance": (("NRM105",), GROUP.replace(", unbiased=False", "")),
     "a group norm without eps": (("NRM301",), GROUP.replace(" + self.eps)", ")")),
     "a group norm whose eps is added after the root": (

@@ -50,6 +50,26 @@ def test_a_name_that_torch_does_not_have_is_found(case: str) -> None:
     assert found(TORCH, **changed) == spans
 
 
+CONSTRUCTED = """
+class LayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.{made}(dim))
+
+    def forward(self, x):
+        h = x.float()
+        c = h - h.mean(-1, keepdim=True)
+        return (c * torch.rsqrt(c.square().mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+"""
+
+
+@pytest.mark.parametrize(("made", "words"), [("ones", []), ("one", ["torch has no `torch.one`: is `ones` meant?"])])
+def test_a_name_that_torch_does_not_have_is_found_in_the_constructor(made: str, words: list[str]) -> None:
+    report = analyse(f"{TORCH}{CONSTRUCTED.format(made=made)}")
+    assert [one.message for one in report.findings if one.code == "NRM506"] == words
+
+
 @pytest.mark.parametrize("library", ["jax.numpy as jnp", "mlx.core as mx", "tensorflow as tf", "numpy as np", "cupy"])
 def test_a_method_may_be_another_library_s(library: str) -> None:
     assert found(f"{TORCH}import {library}\n", mean="h.mean(axes=-1, keepdim=True)") == []

@@ -49,6 +49,15 @@ def rms_norm(x, w, eps=1e-6):
         raise TypeError("fp32 only")
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * w
 """,
+    "a reference that a test gives fp32": """
+def python_rmsnorm(x, w, eps=1e-5):
+    return x / torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * w
+
+def test_kernel(kernel):
+    x = torch.randn(4, 4096, dtype=torch.float16)
+    w = torch.randn(4096, dtype=torch.float16)
+    assert torch.allclose(python_rmsnorm(x.float(), w.float()).half(), kernel(x, w))
+""",
     "a norm that is cast by its caller in the same file": """
 def _norm(x, eps):
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)

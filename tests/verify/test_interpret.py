@@ -435,6 +435,23 @@ OWN = NORM.replace(
     "self.weight = nn.Parameter(torch.ones(dim))", "self.weight = nn.Parameter(torch.full((dim,), {first}))"
 )
 SPARED: dict[str, tuple[str, str, str]] = {
+    "a shift that is subtracted": (
+        NORM.replace(
+            "torch.ones(dim))", "torch.ones(dim))\n        self.bias = nn.Parameter(torch.zeros(dim))"
+        ).replace("* self.weight", "* self.weight - self.bias"),
+        "Norm.forward",
+        "skipped",
+    ),
+    "an activation that an argument chooses behind the norm": (
+        "import torch\nfrom torch import nn\n\n\n"
+        "def layer_norm_activation(x, weight, bias, activation='gelu', eps=1e-5):\n"
+        "    h = x.float()\n    c = h - h.mean(-1, keepdim=True)\n"
+        "    y = (c * torch.rsqrt(c.pow(2).mean(-1, keepdim=True) + eps)).to(x.dtype) * weight + bias\n"
+        "    if activation == 'gelu':\n        return nn.functional.gelu(y)\n"
+        "    return nn.functional.relu(y) if activation == 'relu' else y\n",
+        "layer_norm_activation",
+        "skipped",
+    ),
     "a size whose default is a placeholder": (
         NORM.replace("dim, eps", "dim=-1, eps"),
         "Norm.forward",

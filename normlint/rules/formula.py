@@ -310,10 +310,10 @@ def _detaching(c: Computation) -> Step | None:
 
 @rule("NRM406", name="gain-offset", fix=Applicability.UNSAFE)
 def gain_offset(norm: Norm) -> Iterator[Problem]:
-    """Starts with another gain than 1, such as 2 or 0.
+    """Starts with another gain than 1, such as 2 or 0, or with a shift of 1.
 
     Training from scratch starts with outputs of the wrong size, of random sign or zero. `1 + weight` wants a weight
-    that starts at zeros; a plain weight wants ones, and no noise around 0 either.
+    that starts at zeros; a plain weight wants ones, and no noise around 0 either. A shift starts at 0.
 
     ```py
     import torch
@@ -335,11 +335,30 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
     +        self.weight = nn.Parameter(torch.zeros(dim))
     ```
 
+    A shift of ones moves every output:
+
+    ```py
+    import torch
+    from torch import nn
+
+    class LayerNorm(nn.Module):
+        def __init__(self, dim, eps=1e-5):
+            super().__init__()
+            self.eps = eps
+            self.gamma = nn.Parameter(torch.ones(dim))
+            self.beta = nn.Parameter(torch.ones(dim))  # error: [gain-offset]
+
+        def forward(self, x):
+            h = x.float()
+            c = h - h.mean(-1, keepdim=True)
+            return (c * torch.rsqrt(c.pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.gamma + self.beta
+    ```
+
     ScaleNorm's gain of one element starts at √D, since its norm is an L2 norm.
 
     What a model's `_init_weights` fills the class with counts, too.
 
-    Instead: Start it at √D, `dim ** 0.5`, in an L2 norm; in any other at 1, or at 0 where 1 is added
+    Instead: Start a gain at √D, `dim ** 0.5`, in an L2 norm; in any other at 1, or at 0 where 1 is added; a shift at 0
 
     A gain that is computed from a condition (adaLN-zero) may well start at 0. Where an argument says whether 1 is
     added, no first value suits both ways; it should suit that argument's default.
@@ -352,6 +371,8 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
         if _starts_inverted(g):
             message = f"`{g.param.label}` of this L2 norm starts at 1/√D, not √D: the output is D times too small"
             yield Problem(g.param.span, message)
+    for param in dict.fromkeys(_shifts_of_ones(norm)):
+        yield Problem(param.span, f"`{param.label}` starts at 1 and is added: every output starts 1 too high")
     alone = (c for c in norm.judged if c.shift is None or not c.shift.has_data)  # else a gain of 0 lets that pass alone
     named = bool(norm.owner.intent)
     gained = ((c, g) for c in alone if c.returned or named for g in c.gains)  # what a gate is made of may start at 0
@@ -374,6 +395,16 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
             made = g.param.span
             evidence = made if g.offset else None
             yield Problem(g.span if g.offset else made, message, repair, evidence=evidence, rests_on=(g.param.name,))
+
+
+def _shifts_of_ones(norm: Norm) -> Iterator[Param]:
+    """Yield the parameters of ones that are added to the output as they are, and that nothing fills later."""
+    filled = {*norm.owner.filled, *(name for name, _ in norm.owner.refilled)}
+    added = (c.shift for c in norm.judged if c.returned and c.gains and c.shift is not None)
+    for shift in added if norm.owner.intent and not norm.owner.reinitialised else ():
+        atom = shift.factors[0].atom if len(shift.factors) == 1 and shift.coef == 1 else None
+        if isinstance(atom, Param) and atom.role == "parameter" and atom.init == "ones" and atom.name not in filled:
+            yield atom
 
 
 _REFILLED = {

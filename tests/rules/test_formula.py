@@ -61,8 +61,8 @@ def test_a_formula_that_is_sound_or_claims_nothing_is_silent(base: str, old: str
     assert codes(body, name) - {"NRM201"} == set()
 
 
-def test_a_bias_that_starts_at_ones_beside_a_gain_is_silent() -> None:
-    assert codes(LAYER, bias="ones") == set()
+def test_a_bias_that_starts_at_ones_beside_a_gain_is_no_gain_that_is_added() -> None:
+    assert codes(LAYER, bias="ones") == {"NRM406"}
 
 
 @pytest.mark.parametrize(

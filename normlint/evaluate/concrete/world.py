@@ -170,9 +170,7 @@ def member(space: Space, name: str, *, importing: bool = False) -> Any:
     made = _stand_in(path, name)
     if made is not None:
         return made
-    if space.path in _TYPING and name in _TYPES_MADE:
-        return Unknown(path) if importing else _refuse(path)
-    if space.path in _TYPING:
+    if space.path in _TYPING and name not in _TYPES_MADE:
         return _of_typing(name)
     named = _MEMBERS.get(space.path)
     if name not in named if named is not None else name.startswith("_"):  # without reading the attribute

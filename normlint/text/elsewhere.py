@@ -182,7 +182,7 @@ class Elsewhere:
         return next((found for path in paths if (found := self._module(path, file.path)) is not None), None)
 
     def _module(self, module: str, path: str) -> File | None:
-        for candidate in _places(module, path) if path else ():
+        for candidate in places(module, path) if path else ():
             file = self._file(candidate)
             if file is not None:
                 return file
@@ -213,7 +213,7 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _places(module: str, path: str) -> Iterator[str]:
+def places(module: str, path: str) -> Iterator[str]:
     """Yield the paths where a module imported by the file at `path` may be: beside it, or in its package's folder."""
     name = module.lstrip(".")
     folder, parts = os.path.dirname(path), name.split(".") if name else []

@@ -77,6 +77,19 @@ CASES = {
         NORM.replace("x.float()", "x if _symbolic_trace.is_fx_symbolic_tracing() else x.float()")
         .replace("import torch\n", "import torch\nfrom torch.fx import _symbolic_trace\n", 1),
         "Norm.forward", None, MATCH, ""),
+    "a base that says how it is deleted and pickled": (
+        NORM.replace("class Norm(nn.Module)", "class Norm(Base)").replace("class Norm", "class Base(nn.Module):\n"
+        "    def __del__(self):\n        pass\n\n    def __setstate__(self, state):\n        pass\n\nclass Norm", 1),
+        "Norm.forward", None, MATCH, ""),
+    "no package is found that the tables don't hold": (
+        NORM.replace("x.float()", "x.float() if find_spec('deepspeed') is None else x")
+        .replace("import torch\n", "import torch\nfrom importlib.util import find_spec\n", 1),
+        "Norm.forward", None, MATCH, ""),
+    "no logger writes": (
+        NORM.replace("        h = x.float()", "        if logger.isEnabledFor(logging.DEBUG):\n"
+        "            logger.debug(x.shape)\n        h = x.float()")
+        .replace("class Norm", "import logging\n\nlogger = logging.getLogger(__name__)\n\nclass Norm", 1),
+        "Norm.forward", None, MATCH, ""),
     "a setting of torch's backends is read": (
         NORM.replace("x.float()", "x.float() if torch.backends.cudnn.enabled in (True, False) else x"),
         "Norm.forward", None, MATCH, ""),

@@ -316,6 +316,22 @@ def test_helpers_come_from(line: str, name: str, files: dict[str, str], tmp_path
     assert run(job(USER.format(line=line, name=name), str(path)))["Norm"](8).tiny == 1e-6
 
 
+@pytest.mark.parametrize(
+    "initial",
+    [
+        pytest.param((), id="a folder without __init__.py"),
+        pytest.param(("__init__.py", "parts/__init__.py"), id="a project whose own folder has an __init__.py, too"),
+    ],
+)
+def test_helpers_come_from_the_nearest_folder_of_the_name(initial: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    for name in initial:
+        (tmp_path / name).write_text("", encoding="utf-8")
+    (tmp_path / "parts" / "layers.py").write_text(TINY, encoding="utf-8")
+    text = USER.format(line="from parts.layers import tiny", name="tiny")
+    assert run(job(text, str(tmp_path / "parts" / "model.py")))["Norm"](8).tiny == 1e-6
+
+
 FOLDERS = {
     "what stands beside each of them": ("from .layers import tiny", False),
     "what stands beside each of them, where that is imported in the function": (

@@ -26,7 +26,9 @@ _WORDS: Final = {
     functools.partial: "func args keywords",
 }
 METHODS: Final = {kind: frozenset(words.split()) for kind, words in _WORDS.items()}
-_LOGGING: Final = frozenset("debug info warning warning_once error exception critical log warn setLevel".split())
+_LOGGING: Final = frozenset(
+    "debug info warning warning_once error exception critical log warn setLevel isEnabledFor".split()
+)
 
 
 def get(value: Any, name: str) -> Any:

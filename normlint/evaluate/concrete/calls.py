@@ -17,7 +17,8 @@ from normlint.evaluate.concrete.values import Function, Native, Scope, Space, Ty
 _CACHED = type(functools.cache(len))
 _TENSORS: Final = ("torch.", "Tensor.", "Parameter.")
 _STATE: Final = re.compile(r"\.is_(?:\w+_)?(?:initialized|available|enabled)\Z")  # of a library that nothing has set up
-_ENVIRONMENT: Final = ("import of os.environ.get", "import of os.getenv")
+# What asks for settings and other packages, of which there are none.
+_ENVIRONMENT: Final = ("import of os.environ.get", "import of os.getenv", "import of importlib.util.find_spec")
 MOST_ELEMENTS: Final = 1 << 26
 
 

@@ -30,7 +30,9 @@ _OPERATORS: Final = frozenset(
     ).split()
 )
 _KEPT: Final = frozenset(("__slots__", "__annotations__"))
-_IGNORED: Final = frozenset(("__repr__", "__str__", "__constants__", "__module__", "__qualname__", "__doc__"))
+_IGNORED: Final = frozenset(
+    "__repr__ __str__ __constants__ __module__ __qualname__ __doc__ __del__ __getstate__ __setstate__".split()
+)
 
 
 def make(scope: Scope, stmt: s.Class) -> type | Unknown:

@@ -260,8 +260,8 @@ def _is_allowed(space: str, name: str, found: Any) -> bool:
     """Return whether a member of a module may be used."""
     if space in _MEMBERS:
         return True
-    if space.startswith("torch.backends."):
-        return isinstance(found, bool)
+    if space.startswith("torch.backends.") or space == "logging":
+        return isinstance(found, int)
     if space == "torch":
         return name not in _DENIED and _is_torch(name, found)
     if space in ("torch.nn", "torch.nn.modules", "torch.nn.modules.normalization"):

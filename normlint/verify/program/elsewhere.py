@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from normlint.evaluate.concrete import Found, Program, world
 from normlint.evaluate.concrete.values import Space, Typing, Unknown
+from normlint.text.elsewhere import places
 from normlint.text.raw import BadSourceError
 from normlint.text.read import read
 
@@ -48,28 +49,11 @@ class _Finder:
 
 
 def _places(path: str, dotted: str) -> Iterator[str]:
-    """Yield the files that an import in the file at `path` may mean."""
-    name = dotted.lstrip(".")
-    parts = [part for part in name.split(".") if part]
-    folder = _start(path, len(dotted) - len(name), parts)
-    base = os.path.join(folder, *parts)
-    if folder and parts:
-        yield f"{base}.py"
-    if folder:
-        yield os.path.join(base, "__init__.py")
-
-
-def _start(path: str, level: int, parts: list[str]) -> str:
-    """Return the directory that an import starts from; empty if it leaves the package and isn't torch's."""
-    if not level and parts[:1] == ["torch"]:
-        return _site()
-    folder = os.path.dirname(os.path.abspath(path)) if path else ""
-    for _ in range(level - 1):
-        folder = os.path.dirname(folder)
-    if level or not folder:
-        return folder
-    root = root_of(folder)
-    return root if parts and _beside(root, path, parts[0]) else ""
+    """Yield the files that an import in the file at `path` may mean: torch's own, or those of the file's package."""
+    if dotted.partition(".")[0] == "torch":
+        site = _site()
+        return places(dotted, os.path.join(site, "importing.py")) if site else iter(())
+    return places(dotted, os.path.abspath(path)) if path else iter(())
 
 
 @cache
@@ -84,12 +68,6 @@ def root_of(folder: str) -> str:
     while os.path.isfile(os.path.join(folder, "__init__.py")) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     return folder
-
-
-def _beside(root: str, path: str, first: str) -> bool:
-    """Return whether an absolute import stays in the file's own package, or among the scripts of its directory."""
-    inside = os.path.relpath(os.path.abspath(path), root).split(os.sep)
-    return len(inside) == 1 or inside[0] == first
 
 
 # --- stand-ins for what a norm doesn't depend on ---------------------------------------------------------------------

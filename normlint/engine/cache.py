@@ -64,10 +64,7 @@ class Cache:
     def known(self, path: str, demand: str) -> Known | None:
         """Return what is known of the file as it is now; None if it has to be read."""
         stamp, digest, others = self._file(path)
-        try:
-            if not digest or stamp != stamps_of((path, *others)):
-                return None
-        except (OSError, ValueError):
+        if not (digest and stamp) or stamp != stamps_of((path, *others)):
             return None
         return NOTHING if digest == CLEAN else self.found(digest, demand)
 
@@ -166,8 +163,11 @@ def stamp_of(path: str) -> str:
 
 
 def stamps_of(paths: Iterable[str]) -> str:
-    """Return the stamps of several files, which may be missing."""
-    return " ".join(stamp_of(path) if os.path.lexists(path) else ABSENT for path in paths)
+    """Return the stamps of several files, which may be missing; "" if one can't be looked at."""
+    try:
+        return " ".join(stamp_of(path) if os.path.lexists(path) else ABSENT for path in paths)
+    except (OSError, ValueError):
+        return ""
 
 
 def digest_with(data: bytes, others: Iterable[tuple[str, str]]) -> str:

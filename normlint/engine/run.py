@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from normlint.engine.cache import CLEAN, Cache, Known, digest_with, stamps_of
@@ -19,46 +19,28 @@ from normlint.text.raw import digest_of, read_bytes
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
-    from normlint.engine.fix import Fixed, FixRequest
-
 ENOUGH_TO_FORK: Final = 200
 _CHUNK: Final = 16
 _NO_REPORT: Final = Report()
 
 Task = tuple[str, Demand]
-FixTask = tuple[str, "FixRequest"]
-Arguments = TypeVar("Arguments", bound="tuple[Any, ...]")  # a path and more
 Answer = TypeVar("Answer")
-Work = Callable[[Arguments], Answer]
+Work = Callable[..., Answer]
+Tasks = Sequence[tuple[Any, ...]]  # the arguments for each piece of work: a path and more
 
 
 def check_all(tasks: Sequence[Task], jobs: int | None = None) -> Iterator[Report]:
     """Yield a report for each task, in order. `jobs`: how many processes; None: one per core for many files."""
-    for done in each(_check, tasks, jobs):
+    for done in each(check_path, tasks, jobs):
         yield Report(errors=(done,)) if isinstance(done, Failure) else done
 
 
-def fix_all(tasks: Sequence[FixTask], jobs: int | None = None) -> Iterator[Fixed | Failure]:
-    """Return an iterator over the file of each task fixed in memory, in order."""
-    return each(_fix, tasks, jobs)
-
-
-def _check(task: Task) -> Report:
-    return check_path(*task)
-
-
-def _fix(task: FixTask) -> Fixed | Failure:
-    from normlint.engine.fix import fix_file
-
-    return fix_file(*task)
-
-
-def each(work: Work[Arguments, Answer], tasks: Sequence[Arguments], jobs: int | None) -> Iterator[Answer | Failure]:
+def each(work: Work[Answer], tasks: Tasks, jobs: int | None) -> Iterator[Answer | Failure]:
     """Return the answer to each task, in order, or a Failure if its process died; a task's first item is its path."""
     workers = jobs if jobs is not None else _cores() if len(tasks) > ENOUGH_TO_FORK else 1
     workers = min(workers, max(len(tasks), 1))
     if workers <= 1:
-        return (work(task) for task in tasks)
+        return (work(*task) for task in tasks)
     return _in_processes(work, tasks, workers)
 
 
@@ -67,9 +49,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _in_processes(
-    work: Work[Arguments, Answer], tasks: Sequence[Arguments], workers: int
-) -> Iterator[Answer | Failure]:
+def _in_processes(work: Work[Answer], tasks: Tasks, workers: int) -> Iterator[Answer | Failure]:
     """Yield the answers of several processes. If one dies, its chunk is done file by file, the rest in a new pool."""
     from concurrent.futures.process import BrokenProcessPool
 
@@ -89,11 +69,11 @@ def _in_processes(
             pool.shutdown(cancel_futures=True)
 
 
-def _run_chunk(work: Work[Arguments, Answer], tasks: Sequence[Arguments]) -> list[Answer]:
-    return [work(task) for task in tasks]
+def _run_chunk(work: Work[Answer], tasks: Tasks) -> list[Answer]:
+    return [work(*task) for task in tasks]
 
 
-def _in_own_process(work: Work[Arguments, Answer], task: Arguments) -> Answer | Failure:
+def _in_own_process(work: Work[Answer], task: tuple[Any, ...]) -> Answer | Failure:
     """Run one task in its own process, so that a crash affects this file alone."""
     from concurrent.futures.process import BrokenProcessPool
 
@@ -182,7 +162,7 @@ def _report_on_unknown(one: Unknown, answer: Checked | Failure, key: str, cache:
         report = _restored(one.path, cache.found(answer.digest, key), norms=norms)
         if report is None:  # the stored text is no valid report
             afresh = one._replace(digest="", others=())
-            return _report_on_unknown(afresh, check_unknown(afresh), key, cache, norms=norms)
+            return _report_on_unknown(afresh, check_unknown(*afresh), key, cache, norms=norms)
     elif answer.digest and answer.digest != CLEAN:
         cache.learn(answer.digest, key, stored(report))
     if answer.digest:
@@ -190,30 +170,22 @@ def _report_on_unknown(one: Unknown, answer: Checked | Failure, key: str, cache:
     return report
 
 
-def check_unknown(one: Unknown) -> Checked:
-    """Read the file, and analyse it unless its content is the known one."""
-    stamp = _stamps((one.path,))
-    before = _stamps((one.path, *one.others))
-    data = attempt(one.path, lambda: read_bytes(one.path))
+def check_unknown(path: str, demand: Demand, digest: str, others: tuple[str, ...]) -> Checked:
+    """Read an unknown file, and analyse it unless its content is the known one."""
+    stamp = stamps_of((path,))
+    before = stamps_of((path, *others))
+    data = attempt(path, lambda: read_bytes(path))
     if isinstance(data, Failure):
         return Checked(Report(errors=(data,)))
     if not marks.may_concern(data):
         return Checked(_NO_REPORT, stamp, CLEAN)
-    if one.digest and digest_with(data, current(one.others)) == one.digest:
-        return Checked(None, before, one.digest, one.others)
-    report = check_bytes(one.path, data, one.demand)
+    if digest and digest_with(data, current(others)) == digest:
+        return Checked(None, before, digest, others)
+    report = check_bytes(path, data, demand)
     if not report.asked:
         return Checked(report, stamp, "" if report.errors else digest_of(data))
     others = tuple(path for path, _ in report.asked)
-    stamps = " ".join((stamp, _stamps(others)))
-    known = (
-        not report.errors and current(others) == report.asked
-    )  # unchanged from the analysis until the stamps were taken
+    stamps = " ".join((stamp, stamps_of(others)))
+    # unchanged from the analysis until the stamps were taken
+    known = not report.errors and current(others) == report.asked
     return Checked(report, stamps, digest_with(data, report.asked) if known else "", others)
-
-
-def _stamps(paths: Iterable[str]) -> str:
-    try:
-        return stamps_of(paths)
-    except (OSError, ValueError):
-        return ""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from normlint.engine.fix import Fixed, FixRequest, Key, fix, fix_file, is_found_out, is_of_formula, prepared
 from normlint.engine.report import Failure, Report, merged
-from normlint.engine.run import fix_all
+from normlint.engine.run import each
 from normlint.engine.write import write_atomically
 from normlint.faces.options import Targets
 from normlint.faces.render.verdicts import verdict_text
@@ -61,7 +61,7 @@ def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) 
 def _fixed_results(chosen: Targets, requests: list[tuple[str, FixRequest]], jobs: int | None) -> Iterator[Result]:
     if chosen.data is not None:
         return (fix_file(path, request, chosen.data) for path, request in requests)
-    return watched(fix_all(requests, jobs), len(requests), "Fixing")
+    return watched(each(fix_file, requests, jobs), len(requests), "Fixing")
 
 
 def _request(plain: FixRequest, verifier: CachedVerifier | None) -> FixRequest:

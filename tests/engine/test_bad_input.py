@@ -16,7 +16,7 @@ from normlint.engine.report import Failure, Report
 from normlint.engine.selection import Demand, Selection
 from normlint.text.depth import too_deep
 from normlint.text.marks import may_hold_norm
-from normlint.text.raw import BadSourceError
+from normlint.text.raw import BadSourceError, read_bytes
 from normlint.text.syntax import check_syntax, is_python, syntax_error_line
 from tests.helpers import BAD, NORM
 from tests.helpers import BROKEN as BROKEN_FILE
@@ -141,10 +141,10 @@ def test_a_file_that_kills_its_process_costs_itself_alone(tmp_path: Path, monkey
     for name in ("a.py", "killer.py", "z.py"):
         (tmp_path / name).write_text("x = 1\n")
 
-    def check(path: str, demand: Demand) -> object:
-        return os._exit(11) if "killer" in path else check_path(path, demand)
+    def read(path: str) -> bytes:
+        return os._exit(11) if "killer" in path else read_bytes(path)
 
-    monkeypatch.setattr(run, "check_path", check)
+    monkeypatch.setattr("normlint.engine.linter.read_bytes", read)
     tasks = [(str(tmp_path / name), Demand()) for name in ("a.py", "killer.py", "z.py")]
     reports = list(run.check_all(tasks, 2))
     assert [len(report.errors) for report in reports] == [0, 1, 0]

@@ -19,20 +19,20 @@ from normlint.engine.selection import Demand
 Task = tuple[str, int]
 
 
-def double(task: Task) -> int:
-    return task[1] * 2
+def double(_: str, number: int) -> int:
+    return number * 2
 
 
-def dies_at_7(task: Task) -> int:
-    return os._exit(9) if task[1] == 7 else task[1]
+def dies_at_7(_: str, number: int) -> int:
+    return os._exit(9) if number == 7 else number
 
 
-def dies_at_0(task: Task) -> int:
-    return os._exit(9) if task[1] == 0 else task[1]
+def dies_at_0(_: str, number: int) -> int:
+    return os._exit(9) if number == 0 else number
 
 
-def dies_at_four(task: Task) -> int:
-    return os._exit(9) if task[1] in (2, 3, 25, 39) else task[1]
+def dies_at_four(_: str, number: int) -> int:
+    return os._exit(9) if number in (2, 3, 25, 39) else number
 
 
 def tasks(count: int) -> list[Task]:
@@ -47,7 +47,7 @@ def test_the_order_holds_for(count: int) -> None:
     assert list(run.each(double, tasks(count), 3)) == [number * 2 for number in range(count)]
 
 
-DEATHS: dict[str, tuple[Callable[[Task], int], set[int]]] = {
+DEATHS: dict[str, tuple[Callable[[str, int], int], set[int]]] = {
     "one": (dies_at_7, {7}),
     "the first": (dies_at_0, {0}),
     "more than there are workers": (dies_at_four, {2, 3, 25, 39}),
@@ -55,7 +55,7 @@ DEATHS: dict[str, tuple[Callable[[Task], int], set[int]]] = {
 
 
 @pytest.mark.parametrize(("work", "fatal"), DEATHS.values(), ids=DEATHS)
-def test_each_costs_itself_alone(work: Callable[[Task], int], fatal: set[int]) -> None:
+def test_each_costs_itself_alone(work: Callable[[str, int], int], fatal: set[int]) -> None:
     answers = list(run.each(work, tasks(40), 2))
     assert [n for n, one in enumerate(answers) if isinstance(one, Failure)] == sorted(fatal)
     assert [one for one in answers if not isinstance(one, Failure)] == [n for n in range(40) if n not in fatal]
@@ -72,8 +72,8 @@ def test_who_stops_asking_leaves_no_child() -> None:
 PROGRAM = """
 import os, time
 from normlint.engine.run import each
-def work(task):
-    os.write(1, b"%d\\n" % task[1])
+def work(_, number):
+    os.write(1, b"%d\\n" % number)
     time.sleep(60)
 try:
     list(each(work, [("a", 0), ("b", 1)], 2))

@@ -32,6 +32,7 @@ from normlint.faces.terminal import (
     wants_colour,
     watched,
 )
+from normlint.text.raw import reason
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -87,10 +88,10 @@ def _lint(options: Namespace, configs: Configs, started: Started | None) -> int:
     report = accepted.without(report) if accepted else report
     trouble = _print_errors(report.errors)
     if options.report:
-        from normlint.faces.report.page import write_report
+        from normlint.faces.report.page import html
         from normlint.faces.verifying import with_repairs
 
-        write_report(options.report, report if options.verify else with_repairs(report, chosen), chosen)
+        _save(html(report if options.verify else with_repairs(report, chosen), chosen), options.report, "--report")
     _save_sarif(options, report, chosen.paths)
     if options.write_baseline:
         return _write_baseline(options, report) or trouble
@@ -174,24 +175,14 @@ def _cache(options: Namespace, chosen: Targets, configs: Configs, started: Start
 def _checked(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: bool) -> Report:
     if not options.verify:
         return _linted(options, chosen, cache, norms=norms)
-    if options.report:
-        return _linted_for_report(options, chosen)
-    from normlint.faces.verifying import preparing, verifying
+    from normlint.faces.verifying import preparing, verifying, with_repairs
 
     execute = options.verify == IMPORT
     prepared = replace(chosen, tasks=tuple((path, preparing(demand, execute=execute)) for path, demand in chosen.tasks))
-    with verifying(options.device, options.verify_timeout, execute=execute) as verifier:
-        return verifier.verified(_linted(options, prepared, None, norms=True))
-
-
-def _linted_for_report(options: Namespace, chosen: Targets) -> Report:
-    """Lint and verify with the measurements that the HTML report draws, of each norm before and after its fixes."""
-    from normlint.faces.verifying import drawing, verifying, with_repairs
-
-    prepared = replace(chosen, tasks=tuple((path, drawing(demand)) for path, demand in chosen.tasks))
-    with verifying(options.device, options.verify_timeout) as verifier:
+    drawn = bool(options.report)
+    with verifying(options.device, options.verify_timeout, execute=execute, sweep=drawn) as verifier:
         report = verifier.verified(_linted(options, prepared, None, norms=True))
-        return with_repairs(report, chosen, verifier)
+        return with_repairs(report, chosen, verifier) if drawn else report
 
 
 def _linted(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: bool) -> Report:
@@ -243,14 +234,13 @@ def _safe_for_terminal(text: str) -> str:
 
 def _write(text: str | bytes, options: Namespace) -> int:
     """Write to `--output-file` or else to stdout; return the exit status."""
-    if not options.output_file:
-        if isinstance(text, bytes):
-            sys.stdout.flush()
-            sys.stdout.buffer.write(text)
-        else:
-            sys.stdout.write(text)
-        return CLEAN
-    _save(text, options.output_file, "--output-file")
+    if options.output_file:
+        _save(text, options.output_file, "--output-file")
+    elif isinstance(text, bytes):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text)
+    else:
+        sys.stdout.write(text)
     return CLEAN
 
 
@@ -265,7 +255,7 @@ def _save(text: str | bytes, path: str, option: str) -> None:
         with open(path, "wb") as file:
             file.write(data)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{option} {path}: {getattr(error, 'strerror', None) or error}") from None
+        raise ConfigError(f"{option} {path}: {reason(error)}") from None
 
 
 def _write_baseline(options: Namespace, report: Report) -> int:
@@ -276,8 +266,7 @@ def _write_baseline(options: Namespace, report: Report) -> int:
         text = baseline.dump(report.findings, options.write_baseline)
         write_atomically(options.write_baseline, text.encode("utf-8", "backslashreplace"))
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(f"--write-baseline {options.write_baseline}: {reason}") from None
+        raise ConfigError(f"--write-baseline {options.write_baseline}: {reason(error)}") from None
     sys.stdout.write(f"Wrote {counted(len(report.findings), 'finding')} to {options.write_baseline}.\n")
     return CLEAN
 
@@ -295,13 +284,12 @@ def norms_text(report: Report, display: Display) -> str:
     style = Style(display.colour)
     lines = []
     for norm in report.norms:
-        where = verdicts.place(norm, style)
-        lines.append(f"{where} {norm.kind} {norm.qualname}")
+        lines.append(f"{style.located(norm.path, norm.place)} {norm.kind} {norm.qualname}")
         lines += [f"    {harmless(each)}" for each in (norm.sentence, f"spine: {norm.spine}") if each]
         if norm.verdict is not None:
             results = (verdicts.verdict_text(norm.verdict), verdicts.eps_text(norm.verdict))
             lines += [f"    {harmless(each)}" for each in results if each]
-    lines += [f"{verdicts.place(one, style)} too large to be read: {one.qualname}" for one in report.unread]
+    lines += [f"{style.located(one.path, one.place)} too large to be read: {one.qualname}" for one in report.unread]
     last = (
         ()
         if display.quiet

@@ -17,7 +17,6 @@ from normlint.faces.options import TIMEOUT
 from normlint.faces.terminal import watched
 from normlint.rules.registry import RULES
 from normlint.rules.runtime import Outcome
-from normlint.text.source import Source, Unit
 from normlint.text.verdict import INTERNAL, MATCH, PRECISION, SKIPPED, WRONG, Verdict
 from normlint.verify.guard.run import Verifier, VerifierError
 from normlint.verify.job import Job
@@ -25,7 +24,6 @@ from normlint.verify.program.prepare import prepare, prepare_rewritten, prepare_
 
 if TYPE_CHECKING:
     from normlint.faces.options import Targets
-    from normlint.norm.norm import Norm
 
 EXECUTES: Final = "normlint: --verify=import imports the files that hold norms: their code is executed\n"
 WEIGHT: Final = {SKIPPED: 0, MATCH: 1, PRECISION: 2, WRONG: 3}
@@ -35,12 +33,13 @@ Answers = Iterable[tuple[int, Verdict]]
 class CachedVerifier:
     """A verifier that stores its verdicts, so that no job is run twice."""
 
-    def __init__(self, verifier: Verifier) -> None:
-        self._verifier = verifier
+    def __init__(self, verifier: Verifier, *, sweep: bool = False) -> None:
+        self._verifier, self._sweep = verifier, sweep  # `sweep`: also measure the curves that a report draws
         self._known: dict[Job, Verdict] = {}
 
     def verdicts(self, jobs: Sequence[Job]) -> list[Verdict]:
         """Return the verdict on each job, in order."""
+        jobs = [replace(job, sweep=self._sweep) for job in jobs]
         new = list({job.key: job for job in jobs if job.key not in self._known}.values())
         for at, verdict in watched(self._verifier.verdicts(new), len(new), "Verifying"):
             self._known[new[at].key] = _in_one_line(verdict)
@@ -54,13 +53,15 @@ class CachedVerifier:
 
 
 @contextmanager
-def verifying(device: str | None, timeout: float | None, *, execute: bool = False) -> Iterator[CachedVerifier]:
+def verifying(
+    device: str | None, timeout: float | None, *, execute: bool = False, sweep: bool = False
+) -> Iterator[CachedVerifier]:
     """Return a context manager with a verifier, which imports torch in another process while this one continues."""
     if execute:
         sys.stderr.write(EXECUTES)
     try:
         with Verifier(device or "cpu", timeout or TIMEOUT, execute=execute) as verifier:
-            yield CachedVerifier(verifier)
+            yield CachedVerifier(verifier, sweep=sweep)
     except VerifierError as error:
         raise ConfigError(str(error)) from None
 
@@ -123,21 +124,6 @@ def _place(finding: Diagnostic) -> tuple[int, int, int, str]:
     return finding.start.cell or 0, finding.start.line, finding.start.column, finding.code
 
 
-def drawing(demand: Demand) -> Demand:
-    """Return the demand with the job to run and measure each norm prepared, for the plots of the HTML report."""
-    return replace(demand, prepare=prepare_swept)
-
-
-def prepare_swept(source: Source, unit: Unit, norm: Norm) -> Job:
-    """Return the job that runs and measures a norm."""
-    return prepare(source, unit, norm).swept
-
-
-def prepare_rewritten_swept(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
-    """Return the job that runs and measures what a fix has replaced a norm with."""
-    return prepare_rewritten(source, unit, norm, old).swept
-
-
 def with_repairs(report: Report, chosen: Targets, verifier: CachedVerifier | None = None) -> Report:
     """Return the report with what each norm computes after its fixes, also unsafe ones, and its verdict if run.
 
@@ -161,8 +147,8 @@ def _repairs(
 ) -> Iterator[tuple[ListedNorm, str, Job | None]]:
     """Yield each norm that a fix changes, its sentence after the fix, and with `run` its job if that is a new one."""
     path, demand = task
-    every = replace(drawing(demand) if run else demand, unsafe=True)
-    fixed = fix_file(path, FixRequest(every, prepare_rewritten=prepare_rewritten_swept if run else None), data)
+    every = FixRequest(replace(demand, unsafe=True))
+    fixed = fix_file(path, proving(every) if run else every, data)
     if isinstance(fixed, Failure):
         return
     for name in fixed.touched:

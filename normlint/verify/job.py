@@ -93,11 +93,6 @@ class Job:
     needs: str = ""
     sweep: bool = False
 
-    @property
-    def swept(self) -> Job:
-        """Return the same job, which also measures the curves that a report draws."""
-        return replace(self, sweep=True)
-
     def as_dict(self) -> dict[str, Any]:
         """Return the job as a dict for JSON."""
         return asdict(self)

@@ -296,12 +296,12 @@ def drawn(ran: Path) -> Page:
 @pytest.fixture(scope="module")
 def measured(ran: Path) -> list[Any]:
     """The verdicts of the verifier itself on the same norms, with and without what is drawn."""
-    from normlint.faces.verifying import drawing
+    from normlint.faces.verifying import preparing
     from normlint.verify.guard.run import Verifier
 
-    report = check_path(str(ran / "norms.py"), drawing(Demand()))
-    jobs = [norm.pending.job for norm in report.norms if norm.pending]
-    plain = [replace(job, sweep=False) for job in jobs]
+    report = check_path(str(ran / "norms.py"), preparing(Demand()))
+    plain = [norm.pending.job for norm in report.norms if norm.pending]
+    jobs = [replace(job, sweep=True) for job in plain]
     with Verifier("cpu") as verifier:
         found = dict(verifier.verdicts([*jobs, *plain]))
     return [(found[at], found[at + len(jobs)]) for at in range(len(jobs))]

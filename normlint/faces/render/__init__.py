@@ -10,6 +10,7 @@ from typing import Final
 
 from normlint.engine.report import Report
 from normlint.text.finding import ERROR
+from normlint.text.source import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,19 @@ class Style:
     gone = partialmethod(_wrap, "31")  # lines that a fix removes
     new = partialmethod(_wrap, "32")  # lines that a fix adds
 
+    def located(self, path: str, place: Place) -> str:
+        """Return `path:line:column:`."""
+        return self.bold(in_one_line(path)) + self.dim(f":{position(place)}:")
+
     def grade(self, text: str, severity: str) -> str:
         """Return the code or the carets of a finding in the colour of its severity."""
         return self._wrap("1;31" if severity == ERROR else "1;33", text)
+
+
+def position(place: Place) -> str:
+    """Return `line:column`, in a notebook `cell 3:line:column`."""
+    cell = f"cell {place.cell}:" if place.cell is not None else ""
+    return f"{cell}{place.line}:{place.column}"
 
 
 def in_one_line(path: str) -> str:

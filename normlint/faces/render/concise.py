@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from normlint.engine.report import Diagnostic, Report
-from normlint.faces.render import Display, Style, harmless, in_one_line, verdicts
+from normlint.faces.render import Display, Style, harmless, verdicts
 from normlint.faces.terminal import counted, passed, scope
 from normlint.text.finding import SEVERITIES, Applicability
 
@@ -21,7 +21,7 @@ def render(report: Report, display: Display) -> str:
 
 def header(finding: Diagnostic, style: Style) -> str:
     """Return `path:line:column: CODE [*] message`; `[*]` if `--fix` fixes the finding."""
-    where = style.bold(in_one_line(finding.path)) + style.dim(":" + place(finding) + ":")
+    where = style.located(finding.path, finding.start)
     mark = f" [{style.dim('*')}]" if finding.fix is not None and finding.fix.made else ""
     return f"{where} {style.grade(finding.code, finding.severity)}{mark} {harmless(finding.message)}"
 
@@ -90,9 +90,3 @@ def unsafe(findings: Iterable[Diagnostic]) -> int:
     """Count the findings with unsafe fixes that weren't asked for."""
     others = (one.fix for one in findings if one.fix is not None and not one.fix.made)
     return sum(fix.applicability is Applicability.UNSAFE for fix in others)
-
-
-def place(finding: Diagnostic) -> str:
-    """Return `line:column`, in a notebook `cell 3:line:column`."""
-    cell = f"cell {finding.start.cell}:" if finding.start.cell is not None else ""
-    return f"{cell}{finding.start.line}:{finding.start.column}"

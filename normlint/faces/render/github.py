@@ -6,8 +6,7 @@ from typing import Final
 
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import Display, harmless
-from normlint.faces.render.concise import place
-from normlint.faces.render.verdicts import full_message
+from normlint.faces.render.verdicts import whole_line
 from normlint.text.finding import ERROR, REVIEW, WARNING
 
 COMMANDS: Final = {ERROR: "error", WARNING: "warning", REVIEW: "notice"}
@@ -21,7 +20,7 @@ def render(report: Report, _: Display) -> str:
 
 
 def _finding(finding: Diagnostic) -> str:
-    message = f"{finding.path}:{place(finding)}: {finding.code} {full_message(finding)}"
+    message = whole_line(finding)
     title = f"normlint ({finding.code} {finding.name})"
     if finding.start.cell is not None:  # a line in a cell isn't a line of the file
         return _command(message, finding.severity, title=title, file=finding.path)

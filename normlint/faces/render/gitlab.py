@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from normlint.engine.report import Diagnostic, Report
 from normlint.faces.render import Display, from_here
-from normlint.faces.render.concise import place
 from normlint.faces.render.json import fingerprints
-from normlint.faces.render.verdicts import full_message
+from normlint.faces.render.verdicts import message_on_file
 from normlint.text.finding import ERROR, REVIEW, WARNING
 
 SEVERITY: Final = {ERROR: "major", WARNING: "minor", REVIEW: "info"}
@@ -25,7 +24,7 @@ def render(report: Report, _: Display) -> str:
 
 def _issue(finding: Diagnostic, fingerprint: str) -> dict[str, Any]:
     return {
-        "description": f"{finding.code}: {_in_cell(finding)}{full_message(finding)}",
+        "description": f"{finding.code}: {message_on_file(finding)}",
         "check_name": finding.code,
         "fingerprint": fingerprint,
         "severity": SEVERITY[finding.severity],
@@ -34,10 +33,6 @@ def _issue(finding: Diagnostic, fingerprint: str) -> dict[str, Any]:
             "positions": _positions(finding),
         },
     }
-
-
-def _in_cell(finding: Diagnostic) -> str:
-    return f"{place(finding)}: " if finding.start.cell is not None else ""
 
 
 def _positions(finding: Diagnostic) -> dict[str, dict[str, int]]:

@@ -10,8 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from normlint.engine.report import Diagnostic, Failure, Report
 from normlint.faces.render import Display, from_here, harmless
-from normlint.faces.render.concise import place
-from normlint.faces.render.verdicts import full_message
+from normlint.faces.render.verdicts import full_message, whole_line
 
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -62,7 +61,7 @@ def _failure(finding: Diagnostic, name: str) -> Element:
     SubElement(SubElement(case, "properties"), "property", name="severity", value=finding.severity)
     message = _clean(full_message(finding))
     failure = SubElement(case, "failure", message=message, type=finding.name)
-    failure.text = _clean(f"{finding.path}:{place(finding)}: {finding.code} {full_message(finding)}")
+    failure.text = _clean(whole_line(finding))
     return case
 
 

@@ -11,9 +11,8 @@ from urllib.parse import quote
 from normlint import __version__
 from normlint.engine.report import Diagnostic, Failure, PlacedEdit, PlacedFix, Report
 from normlint.faces.render import Display, from_here
-from normlint.faces.render.concise import place
 from normlint.faces.render.json import fingerprints, verdict_as_dict
-from normlint.faces.render.verdicts import full_message
+from normlint.faces.render.verdicts import message_on_file
 from normlint.faces.rules import all_rules, page_of
 from normlint.text.finding import ERROR, REVIEW, WARNING
 
@@ -74,7 +73,7 @@ def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dic
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": LEVELS[finding.severity],
-        "message": {"text": _message(finding)},
+        "message": {"text": message_on_file(finding)},
         "locations": [_location(finding)],
         "partialFingerprints": {"normlint/v1": fingerprint},
     }
@@ -86,11 +85,6 @@ def _result(finding: Diagnostic, fingerprint: str, index: dict[str, int]) -> dic
     if finding.fix is not None and finding.start.cell is None:
         result["fixes"] = [_fix(finding.path, finding.fix)]
     return result
-
-
-def _message(finding: Diagnostic) -> str:
-    where = f"{place(finding)}: " if finding.start.cell is not None else ""
-    return where + full_message(finding)
 
 
 def _location(finding: Diagnostic) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from normlint.engine.report import Diagnostic, ListedNorm, Report, Unread
-from normlint.faces.render import Style, harmless, in_one_line
+from normlint.engine.report import Diagnostic, Report
+from normlint.faces.render import Style, harmless, position
 from normlint.faces.terminal import counted
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG, Verdict
 
@@ -38,6 +38,17 @@ def full_message(finding: Diagnostic) -> str:
     return f"{finding.message} (verify: {verdict_text(finding.verdict)})"
 
 
+def message_on_file(finding: Diagnostic) -> str:
+    """Return the full message for formats that know only lines of files: with the place if that is in a notebook."""
+    where = f"{position(finding.start)}: " if finding.start.cell is not None else ""
+    return where + full_message(finding)
+
+
+def whole_line(finding: Diagnostic) -> str:
+    """Return `path:line:column: CODE message`, as one line without colours."""
+    return f"{finding.path}:{position(finding.start)}: {finding.code} {full_message(finding)}"
+
+
 def brief(finding: Diagnostic) -> str:
     """Return the verdict as a note beside the message, without a reason that the message repeats; "" if none."""
     verdict = finding.verdict
@@ -51,13 +62,8 @@ def lines(report: Report, style: Style, shows: Callable[[Diagnostic], bool]) -> 
     shown = {(one.path, number) for one in report.findings if one.verdict and shows(one) for number in one.norms}
     for norm in report.norms:
         if norm.verdict is not None and norm.verdict.status != MATCH and (norm.path, norm.number) not in shown:
-            yield f"{place(norm, style)} verify: {harmless(verdict_text(norm.verdict))} ({norm.qualname})"
-
-
-def place(norm: ListedNorm | Unread, style: Style) -> str:
-    """Return `path:line:column:`."""
-    cell = f"cell {norm.place.cell}:" if norm.place.cell is not None else ""
-    return style.bold(in_one_line(norm.path)) + style.dim(f":{cell}{norm.place.line}:{norm.place.column}:")
+            where = style.located(norm.path, norm.place)
+            yield f"{where} verify: {harmless(verdict_text(norm.verdict))} ({norm.qualname})"
 
 
 def closing(report: Report) -> list[str]:

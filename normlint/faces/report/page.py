@@ -10,7 +10,6 @@ from typing import Final
 
 from normlint import __version__
 from normlint.engine.report import Diagnostic, Failure, ListedNorm, Report
-from normlint.engine.settings import ConfigError
 from normlint.faces.options import Targets
 from normlint.faces.render.concise import by_severity
 from normlint.faces.report import Html, element, join
@@ -19,7 +18,7 @@ from normlint.faces.report.code import Lines, definitions, shown
 from normlint.faces.rules import summary_of, url_of
 from normlint.faces.terminal import counted
 from normlint.text.finding import SEVERITIES
-from normlint.text.raw import BadSourceError, read_bytes, reason
+from normlint.text.raw import BadSourceError, read_bytes
 from normlint.text.read import decode, units_of
 from normlint.text.source import Source
 from normlint.text.verdict import MATCH, PRECISION, SKIPPED, WRONG
@@ -188,16 +187,6 @@ def _errors(errors: Sequence[Failure]) -> Html | None:
     lines = [f"{one.path}{'' if one.line is None else f':{one.line}'}: {one.message}" for one in errors]
     items = [element("li", one) for one in lines]
     return element("section", element("h2", "Could not be read"), element("ul", items, class_="errors"))
-
-
-def write_report(file: str, report: Report, chosen: Targets) -> None:
-    """Write the HTML report on the chosen files to `file`; ConfigError if that fails."""
-    text = html(report, chosen)
-    try:
-        with open(file, "wb") as out:
-            out.write(text.encode("utf-8", "backslashreplace"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"--report {file}: {reason(error)}") from None
 
 
 def html(report: Report, chosen: Targets) -> str:

@@ -93,9 +93,7 @@ def add_noqa(findings: Iterable[Diagnostic]) -> tuple[int, tuple[Failure, ...]]:
     for path, wanted in by_file.items():
         try:
             added += _add_to_file(path, wanted)
-        except BadSourceError as bad:
-            failures.append(Failure(path, None, bad.message))
-        except OSError as error:
+        except (BadSourceError, OSError) as error:
             failures.append(Failure(path, None, reason(error)))
     return added, tuple(failures)
 

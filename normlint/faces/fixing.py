@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from normlint.engine.fix import Fixed, FixRequest, Key, fix, fix_file, is_found_out, is_of_formula, prepared
 from normlint.engine.report import Failure, Report, merged
@@ -42,12 +42,16 @@ def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) 
     Files are written except with `--diff`.
     """
     with _proving(options) as verifier:
-        requests = [(path, _request(FixRequest(demand, accepted), verifier)) for path, demand in chosen.tasks]
-        results = _fixed_results(chosen, requests, options.jobs)
+        requests = [(path, FixRequest(demand, accepted)) for path, demand in chosen.tasks]
         if verifier:
-            results = iter(kept_on_numbers(list(results), dict(requests), verifier, all_run=options.strict))
+            from normlint.faces.verifying import proving
+
+            requests = [(path, proving(request)) for path, request in requests]
+        results: Iterable[Result] = _fixed_results(chosen, requests, options.jobs)
+        if verifier:
+            results = kept_on_numbers(list(results), dict(requests), verifier, all_run=options.strict)
         elif options.verify is None:
-            results = iter(accepted_on_numbers(list(results), dict(requests)))
+            results = accepted_on_numbers(list(results), dict(requests))
         if options.diff or chosen.data is not None:
             every = list(results)
             reports = [shown(one) for one in every]
@@ -62,14 +66,6 @@ def _fixed_results(chosen: Targets, requests: list[tuple[str, FixRequest]], jobs
     if chosen.data is not None:
         return (fix_file(path, request, chosen.data) for path, request in requests)
     return watched(each(fix_file, requests, jobs), len(requests), "Fixing")
-
-
-def _request(plain: FixRequest, verifier: CachedVerifier | None) -> FixRequest:
-    if verifier is None:
-        return plain
-    from normlint.faces.verifying import proving
-
-    return proving(plain)
 
 
 def _proving(options: Namespace) -> AbstractContextManager[CachedVerifier | None]:
@@ -89,10 +85,9 @@ def written(result: Result) -> Report:
     before, after = result.before, result.after
     try:
         write_atomically(before.path, after.encode(after.text), before.encode(before.text))
-    except BadSourceError as bad:
-        return _unwritten(result, bad.message)
-    except OSError as error:
-        return _unwritten(result, reason(error))
+    except (BadSourceError, OSError) as error:
+        failure = Failure(before.path, None, f"not written: {reason(error)}")
+        return replace(result.unfixed, errors=(*result.unfixed.errors, failure), fixed=())
     return replace(result.report, fixed=result.fixed)
 
 
@@ -125,11 +120,6 @@ def _without_runs(accepted: Acceptance | None, report: Report) -> Report:
     return replace(report, findings=tuple(one for one in report.findings if one not in gone))
 
 
-def _unwritten(result: Fixed, why: str) -> Report:
-    failure = Failure(result.before.path, None, f"not written: {why}")
-    return replace(result.unfixed, errors=(*result.unfixed.errors, failure), fixed=())
-
-
 def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest]) -> list[Result]:
     """Return the files with only the fixes that running the norms confirms; unchanged if torch isn't installed.
 
@@ -150,16 +140,14 @@ def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest
 def _proving_touched(fixed: Fixed, request: FixRequest) -> FixRequest:
     """Return the request with jobs prepared only for the norms that a fix has touched."""
     from normlint.faces.verifying import proving
+    from normlint.verify.program.prepare import prepare
 
     names = {name for _, name in fixed.touched}
-    full = proving(request)
-    prepare = full.demand.prepare
-    if prepare is None:
-        return full
 
-    def touched(source: Source, unit: Unit, norm: Norm) -> Any:
+    def touched(source: Source, unit: Unit, norm: Norm) -> Job | None:
         return prepare(source, unit, norm) if norm.qualname in names else None
 
+    full = proving(request)
     return replace(full, demand=replace(full.demand, prepare=touched))
 
 
@@ -313,11 +301,9 @@ def _is_far_off(before: Verdict, after: Verdict) -> bool:
 
 def _changed_verdict_text(before: Verdict, after: Verdict) -> str:
     new = _newly_failing(before, after)
-    return (
-        verdict_text(after)
-        if new is None
-        else f"{verdict_text(replace(after, reason=''))}, now also at {new.probe} in {new.dtype}"
-    )
+    if new is None:
+        return verdict_text(after)
+    return f"{verdict_text(replace(after, reason=''))}, now also at {new.probe} in {new.dtype}"
 
 
 def _unproved_text(after: Verdict) -> str:

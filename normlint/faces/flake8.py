@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -52,29 +52,14 @@ class Plugin:
     @staticmethod
     def add_options(manager: OptionManager) -> None:
         """Add normlint's options; flake8's own `select` and `ignore` apply as well."""
+        add = partial(manager.add_option, parse_from_config=True)
         helps = ("only these rules of normlint (prefixes)", "not these", "these as well, such as those off by default")
-        for name, help_ in zip(OPTIONS, helps, strict=True):
-            manager.add_option(
-                f"--normlint-{name.replace('_', '-')}",
-                default="",
-                metavar="CODES",
-                help=help_,
-                comma_separated_list=True,
-                parse_from_config=True,
-            )
-        manager.add_option(
-            "--normlint-no-cache",
-            action="store_true",
-            parse_from_config=True,
-            help="remember nothing of what was found",
-        )
-
-        manager.add_option(
-            "--normlint-verify",
-            action="store_true",
-            parse_from_config=True,
-            help="also interpret norms with tensors, where PyTorch is installed, and report what only that shows",
-        )
+        for name, words in zip(OPTIONS, helps, strict=True):
+            option = f"--normlint-{name.replace('_', '-')}"
+            add(option, default="", metavar="CODES", help=words, comma_separated_list=True)
+        add("--normlint-no-cache", action="store_true", help="remember nothing of what was found")
+        words = "also interpret norms with tensors, where PyTorch is installed, and report what only that shows"
+        add("--normlint-verify", action="store_true", help=words)
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:

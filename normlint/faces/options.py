@@ -61,19 +61,23 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     for option in ("device", "verify_timeout"):
         if getattr(options, option) is not None and not options.verify:
             raise ConfigError(f"--{option.replace('_', '-')} needs --verify")
-    for option in ("fix", "diff", "report"):
-        if options.verify == IMPORT and getattr(options, option):
-            raise ConfigError(f"--verify=import and --{option} cannot be combined: the file is executed as it is")
-    if options.fix and options.diff:
-        raise ConfigError("--fix and --diff cannot be combined: one writes what the other shows")
-    for option in ("fix", "diff", "add_noqa", "write_baseline", "show_settings", "show_files"):
-        if options.report and getattr(options, option):
-            raise ConfigError(f"--report and --{option.replace('_', '-')} cannot be combined")
-    for option in ("add_noqa", "write_baseline", "show_norms", "show_settings", "show_files"):
-        if (options.fix or options.diff) and getattr(options, option):
-            asked = "--fix" if options.fix else "--diff"
-            raise ConfigError(f"{asked} and --{option.replace('_', '-')} cannot be combined")
+    if options.verify == IMPORT:
+        _refuse_beside(options, "--verify=import", "fix diff report", ": the file is executed as it is")
+    if options.fix:
+        _refuse_beside(options, "--fix", "diff", ": one writes what the other shows")
+    if options.report:
+        _refuse_beside(options, "--report", "fix diff add_noqa write_baseline show_settings show_files")
+    if options.fix or options.diff:
+        others = "add_noqa write_baseline show_norms show_settings show_files"
+        _refuse_beside(options, "--fix" if options.fix else "--diff", others)
     return options
+
+
+def _refuse_beside(options: argparse.Namespace, given: str, others: str, why: str = "") -> None:
+    """Raise ConfigError if one of the other options is given, too."""
+    for option in others.split():
+        if getattr(options, option):
+            raise ConfigError(f"{given} and --{option.replace('_', '-')} cannot be combined{why}")
 
 
 def _check_input(options: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from normlint.engine.report import Diagnostic, Report
+from normlint.engine.report import Diagnostic, Report, beyond
 from normlint.engine.settings import ConfigError
 
 VERSION: Final = 1
@@ -46,15 +46,7 @@ class Acceptance:
 
     def left(self, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Return the findings that aren't accepted; of equal ones, the first are accepted up to their count."""
-        counts = self.counts.copy()
-        kept = []
-        for finding in findings:
-            key = _key(finding, self.file)
-            if counts[key] > 0:
-                counts[key] -= 1
-            else:
-                kept.append(finding)
-        return tuple(kept)
+        return beyond(findings, self.counts, lambda finding: _key(finding, self.file))
 
     def without(self, report: Report) -> Report:
         """Return the report without the accepted findings."""

@@ -33,7 +33,7 @@ def load(file: str) -> Settings | None:
     """Return the settings in a normlint.toml or pyproject.toml; None if the latter has no `[tool.normlint]`."""
     if os.path.basename(file) in OWN_FILES:
         return load_given(file)
-    table = _read_toml(file).get("tool", {})
+    table = read_toml(file).get("tool", {})
     if not isinstance(table, dict) or "normlint" not in table:
         return None
     return parse(table["normlint"], file)
@@ -41,7 +41,7 @@ def load(file: str) -> Settings | None:
 
 def load_given(file: str) -> Settings:
     """Return the settings in a file that the user names: its `[tool.normlint]`, or else all of it."""
-    data = _read_toml(file)
+    data = read_toml(file)
     tool = data.get("tool")
     if isinstance(tool, dict) and "normlint" in tool:
         return parse(tool["normlint"], file)
@@ -71,7 +71,8 @@ def known_key(key: str, where: str = "") -> str:
     raise ConfigError(f"{where}unknown key {key!r}{did_you_mean(key, _KEYS)}; the documentation lists all")
 
 
-def _read_toml(file: str) -> Mapping[str, Any]:
+def read_toml(file: str) -> Mapping[str, Any]:
+    """Return what a TOML file holds; ConfigError if it is invalid or can't be read."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -117,16 +118,13 @@ def flag(value: Any, where: str) -> bool:
     return value
 
 
-def _format(value: Any, where: str) -> str:
-    if value not in FORMATS:
-        raise ConfigError(f"{where} must be one of {', '.join(FORMATS)}")
-    return str(value)
+def _one_of(known: tuple[str, ...]) -> Callable[[Any, str], str]:
+    def checked(value: Any, where: str) -> str:
+        if value not in known:
+            raise ConfigError(f"{where} must be one of {', '.join(known)}")
+        return str(value)
 
-
-def _severity(value: Any, where: str) -> str:
-    if value not in SEVERITIES:
-        raise ConfigError(f"{where} must be one of {', '.join(SEVERITIES)}")
-    return str(value)
+    return checked
 
 
 def _directory(value: Any, where: str) -> str:
@@ -147,8 +145,8 @@ _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "ignore": codes_in,
     "extend-select": codes_in,
     "dtypes": _dtypes,
-    "min-severity": _severity,
-    "fail-on": _severity,
+    "min-severity": _one_of(SEVERITIES),
+    "fail-on": _one_of(SEVERITIES),
     "unsafe-fixes": flag,
     "verify": flag,
     "per-file-ignores": _per_file,
@@ -156,6 +154,6 @@ _KEYS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "extend-exclude": strings,
     "respect-gitignore": flag,
     "force-exclude": flag,
-    "output-format": _format,
+    "output-format": _one_of(FORMATS),
     "cache-dir": _directory,
 }

@@ -25,7 +25,7 @@ from normlint.engine.linter import (
     views_of,
 )
 from normlint.engine.placing import HomeEdit, edited, fitted, home_edits
-from normlint.engine.report import Diagnostic, Failure, Report
+from normlint.engine.report import Diagnostic, Failure, Report, beyond
 from normlint.engine.selection import Demand, Selection
 from normlint.norm.kept import is_used_up, kept, start_round
 from normlint.rules import Analysis
@@ -139,7 +139,8 @@ class Rounds:
             if self._chosen(views):
                 raise BadSourceError("too much to fix in one run: select fewer rules or split the file")
         gone = tuple(rewritten(self.request, self.touched.keys(), now, old, views))
-        report = _unmade_shown_only(self.report(views))
+        report = self.report(views)
+        report = replace(report, findings=tuple(map(_shown_only, report.findings)))
         return Fixed(source, now, Report(), report, tuple(self.fixed), self.touched, gone)
 
     def report(self, views: Sequence[View]) -> Report:
@@ -159,24 +160,16 @@ class Rounds:
         exactly = self.request.accepted.left(findings)
         accepted = Counter(map(_finding_key, findings)) - Counter(map(_finding_key, exactly))
         self.still_accepted |= accepted
-        more = self.still_accepted - accepted
-        left = []
-        for one in exactly:
-            if more[_finding_key(one)] > 0:
-                more[_finding_key(one)] -= 1
-            else:
-                left.append(one)
-        return tuple(left)
+        return beyond(exactly, self.still_accepted - accepted, _finding_key)
 
     def _round(self, source: Source, views: Sequence[View]) -> tuple[Source, list[_Chosen]]:
         """Return the source after one round and the fixes made: all at once if the result is sound, else one by one."""
         self.seen.add(source.text)
         norms = norms_to_fix(views)
-        wanted = norms > MOST_NORMS and self._not_accepted(findings_of(views))
-        if wanted and any(self.request.demand.may_make(one.code) for one in wanted):
-            raise BadSourceError(
-                f"{norms} norms to fix, at most {MOST_NORMS} a file: select fewer rules or split the file"
-            )
+        wanted = self._not_accepted(findings_of(views)) if norms > MOST_NORMS else ()
+        if any(self.request.demand.may_make(one.code) for one in wanted):
+            few = f"at most {MOST_NORMS} a file: select fewer rules or split the file"
+            raise BadSourceError(f"{norms} norms to fix, {few}")
         chosen = self._chosen(views)
         after = _source_after(source, views, chosen)
         if after is not None:
@@ -282,12 +275,8 @@ def is_of_formula(code: str) -> bool:
     return code.startswith(("NRM1", "NRM3", "NRM4"))
 
 
-def _unmade_shown_only(report: Report) -> Report:
-    """Return the report with the fixes that could not be made marked as shown only."""
-    return replace(report, findings=tuple(map(_shown_only, report.findings)))
-
-
 def _shown_only(one: Diagnostic) -> Diagnostic:
+    """Return a finding that is left after all rounds, with its fix, which could not be made, as one to show only."""
     if one.fix is None or not one.fix.made:
         return one
     return replace(one, fix=replace(one.fix, made=False, applicability=Applicability.DISPLAY))
@@ -310,19 +299,14 @@ def _source_after(source: Source, views: Sequence[View], chosen: Sequence[_Chose
     if not chosen:
         return source
     try:
-        meant = [
-            _text_after(view.unit, [edit for one in chosen if one.view is view for edit in one.edits]) for view in views
-        ]
+        edits = [[edit for one in chosen if one.view is view for edit in one.edits] for view in views]
+        meant = [apply(view.unit.text, own) for view, own in zip(views, edits, strict=True)]
         after = edited(source, [home for one in chosen for home in one.homes])
         found = [unit.text for unit in units_of(after)]
     except (ValueError, BadSourceError):
         return None
     sound = all(_is_sound(view.unit.text, text) for view, text in zip(views, meant, strict=True))
     return after if sound and found == meant else None
-
-
-def _text_after(unit: Unit, edits: Sequence[Edit]) -> str:
-    return apply(unit.text, edits) if edits else unit.text
 
 
 def _is_sound(before: str, after: str) -> bool:

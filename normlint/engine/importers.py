@@ -165,7 +165,7 @@ def _reads(text: str, owner: str, name: str, *, held: bool) -> bool:
     `held`: the text has to make the instance; else it may be any name, but for those of configurations.
     """
     own = re.compile(rf"\bself\.{name}\b(?! *[:=](?!=))")
-    if any(map(own.search, _subclasses(text, owner))):
+    if any(map(own.search, _subclasses(text, *_names(text, owner)))):
         return True
     bases = re.findall(rf"(\w+)(?:\[\w+\])?\.{name}\b(?! *[:=](?!=))", text)
     known = holders(text, owner) if held else ()
@@ -175,12 +175,13 @@ def _reads(text: str, owner: str, name: str, *, held: bool) -> bool:
 def _applied(text: str, owner: str, gain: str) -> bool:
     """Return whether a text multiplies with the gain of an owner's instance, or a subclass has a use for its own."""
     own = re.compile(rf"(?<!_\()\bself\.{gain}\b(?!\.{_ASKED}| *[:=](?!=)| is\b)")
-    return _applies(text, "|".join(holders(text, owner)), owner, gain) or any(map(own.search, _subclasses(text, owner)))
+    below = _subclasses(text, *_names(text, owner))
+    return _applies(text, "|".join(holders(text, owner)), owner, gain) or any(map(own.search, below))
 
 
-def _subclasses(text: str, owner: str) -> list[str]:
-    bases = "|".join(_names(text, owner))
-    return [body for body in _classes(text) if re.match(rf"class \w+\([^)]*\b(?:{bases})\b", body)]
+def _subclasses(text: str, *bases: str) -> list[str]:
+    """Return the texts of the classes with one of these bases."""
+    return [body for body in _classes(text) if re.match(rf"class \w+\([^)]*\b(?:{'|'.join(bases)})\b", body)]
 
 
 def _fills(function: str, names: Sequence[str], held: Sequence[str], gains: str) -> bool:
@@ -237,8 +238,7 @@ def _applies(text: str, names: str, owner: str, gain: str) -> bool:
     factor = rf"[*@]\s*(?:\w+\.)*{own}|{own}(?:\.\w+\([^()]*\))?\s*[*@]|(?:mul_?|linear|einsum)\([^\n]*{own}"
     if re.search(factor, text):
         return True
-    subclasses = (body for body in _classes(text) if re.match(rf"class \w+\([^)]*\b{owner}\b", body))
-    return any(re.search(rf"super\(\)\.forward\([^\n]*self\.{gain}\b", body) for body in subclasses)
+    return any(re.search(rf"super\(\)\.forward\([^\n]*self\.{gain}\b", one) for one in _subclasses(text, owner))
 
 
 def _classes(text: str) -> list[str]:
@@ -300,7 +300,7 @@ def _names_in(node: ast.AST) -> set[str]:
 def _has_own(text: str, owner: str, name: str) -> bool:
     """Return whether a subclass of the owner sets or defines this attribute itself."""
     own = re.compile(rf"\bdef {name}\(|\bself\.{name} *[:=]|^(?:    |\t){name} *[:=]", re.MULTILINE)
-    return any(re.match(rf"class \w+\([^)]*\b{owner}\b", body) and own.search(body) for body in _classes(text))
+    return any(map(own.search, _subclasses(text, owner)))
 
 
 def _importing(path: str, name: str, *, itself: bool = False) -> Iterator[tuple[str, str]]:

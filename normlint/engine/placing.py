@@ -6,17 +6,18 @@ import ast
 import configparser
 import os
 import re
-import sys
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, Final
 
+from normlint.engine.config import read_toml
 from normlint.engine.report import Hunk, PlacedEdit, PlacedFix
 from normlint.engine.selection import Demand
+from normlint.engine.settings import ConfigError
 from normlint.text.edit import apply, checked, loses_comment
 from normlint.text.finding import Applicability, Edit, Fix, Span
 from normlint.text.frozen import dataclass
@@ -34,26 +35,18 @@ class HomeEdit:
     edit: Edit
 
 
-def with_line_ends(text: str, edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Return the edits with the line ends of the lines they are made in."""
-    return tuple(replace(edit, text=_with_line_ends_of(text, edit)) for edit in edits)
-
-
 def fitted(source: Source, text: str, edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """Return the edits with the line ends of their lines and long lines broken at the project's line length."""
-    ended = with_line_ends(text, edits)
+    ended = tuple(replace(edit, text=_with_line_ends_of(text, edit)) for edit in edits)
     most = width(source.path)
     return ended if most is None else tuple(_broken_lines(text, ended, most))
 
 
 def _broken_lines(text: str, edits: Iterable[Edit], most: int) -> Iterator[Edit]:
-    starts = (*line_starts(text), len(text))
-    for first, last, some in _regions(starts, edits):
-        start = starts[first]
-        region = text[start : starts[last + 1]]
-        after = apply(region, [replace(edit, span=edit.span.shift(-start)) for edit in some])
-        short = broken(region, after, most)
-        yield from some if short == after else [Edit(Span(start, start + len(region)), short)]
+    for first, before, after, some in _regions(text, edits):
+        start = line_starts(text)[first]
+        short = broken(before, after, most)
+        yield from some if short == after else [Edit(Span(start, start + len(before)), short)]
 
 
 def home_edits(source: Source, unit: Unit, edits: Iterable[Edit]) -> tuple[HomeEdit, ...] | None:
@@ -101,18 +94,16 @@ def _hunks(source: Source, edits: Iterable[HomeEdit]) -> Iterator[Hunk]:
         by_cell[one.cell].append(one.edit)
     for cell, own in by_cell.items():
         home = source.home(cell)
-        starts = (*line_starts(home), len(home))
-        for first, last, some in _regions(starts, own):
-            region = home[starts[first] : starts[last + 1]]
-            moved = [replace(edit, span=edit.span.shift(-starts[first])) for edit in some]
-            before, old, new = _changed_lines(split_lines(region), split_lines(apply(region, moved)))
-            at = first + before  # counted from 0
-            above = home[starts[at - 1] : starts[at]] if at and not old else ""
+        for first, before, after, _ in _regions(home, own):
+            same, old, new = _changed_lines(split_lines(before), split_lines(after))
+            at = first + same  # counted from 0
+            above = split_lines(home)[at - 1] if at and not old else ""
             yield Hunk(cell, at + 1, _without_line_ends(old), _without_line_ends(new), above.rstrip("\r\n"))
 
 
-def _regions(starts: Sequence[int], edits: Iterable[Edit]) -> list[tuple[int, int, list[Edit]]]:
-    """Group edits that share a line; return the first and last line of each group, counted from 0, and its edits."""
+def _regions(text: str, edits: Iterable[Edit]) -> Iterator[tuple[int, str, str, list[Edit]]]:
+    """Group edits that share a line; yield a group's first line, from 0, its text before and after, and its edits."""
+    starts = (*line_starts(text), len(text))
     regions: list[tuple[int, int, list[Edit]]] = []
     most = len(starts) - 2
     for edit in checked(edits):
@@ -121,7 +112,9 @@ def _regions(starts: Sequence[int], edits: Iterable[Edit]) -> list[tuple[int, in
             regions[-1] = regions[-1][0], max(last, regions[-1][1]), [*regions[-1][2], edit]
         else:
             regions.append((first, last, [edit]))
-    return regions
+    for first, last, some in regions:
+        start, before = starts[first], text[starts[first] : starts[last + 1]]
+        yield first, before, apply(before, [replace(edit, span=edit.span.shift(-start)) for edit in some]), some
 
 
 def _changed_lines(old: list[str], new: list[str]) -> tuple[int, list[str], list[str]]:
@@ -201,11 +194,6 @@ def _with_line_ends_of(text: str, edit: Edit) -> str:
     return re.sub(r"(?<!\r)\n", found[0], edit.text)
 
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 _DEFAULT_LENGTH: Final = 88  # the default of ruff and black
 _INI: Final = ((".flake8", "flake8"), ("setup.cfg", "flake8"), ("tox.ini", "flake8"))
 _BREAKABLE: Final = (ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign)
@@ -239,12 +227,10 @@ def _configured_lengths(folder: str) -> Iterable[Any]:
     yield _ini_number(os.path.join(folder, ".editorconfig"), ("*.py", "*.{py,pyi}", "*"), "max_line_length")
 
 
-def _read_toml(path: str) -> dict[str, Any] | None:
+def _read_toml(path: str) -> Mapping[str, Any] | None:
     try:
-        with open(path, "rb") as opened:
-            table: dict[str, Any] = tomllib.load(opened)
-            return table
-    except (OSError, ValueError, RecursionError):
+        return read_toml(path)
+    except (ConfigError, ValueError):
         return None
 
 

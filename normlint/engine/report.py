@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import Any
 
@@ -160,6 +161,21 @@ class Report:
 def any_at(findings: Iterable[Diagnostic], least: str) -> bool:
     """Return whether a finding has at least this severity."""
     return any(at_least(one.severity, least) for one in findings)
+
+
+def beyond(
+    findings: Iterable[Diagnostic], counts: Counter[Any], key: Callable[[Diagnostic], object]
+) -> tuple[Diagnostic, ...]:
+    """Return the findings without the first ones of each key, of which there may be as many as `counts` says."""
+    left = Counter(counts)
+    kept = []
+    for one in findings:
+        same = key(one)
+        if left[same] > 0:
+            left[same] -= 1
+        else:
+            kept.append(one)
+    return tuple(kept)
 
 
 def merged(reports: Iterable[Report]) -> Report:

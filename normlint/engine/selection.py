@@ -164,11 +164,8 @@ def _checked(code: str, where: str) -> str:
 
 def _longest(prefixes: Iterable[str], code: str) -> int:
     """Return the length of the longest prefix that fits the code, 0 for ALL, -1 if none fits."""
-    return max((0 if prefix == ALL else len(prefix) for prefix in prefixes if _fits(prefix, code)), default=-1)
-
-
-def _fits(prefix: str, code: str) -> bool:
-    return prefix == ALL or code.startswith(prefix)
+    starts = ("" if prefix == ALL else prefix for prefix in prefixes)
+    return max((len(start) for start in starts if code.startswith(start)), default=-1)
 
 
 def _on_by_default(code: str) -> bool:

@@ -52,14 +52,8 @@ def workspace_edit(document: Document, edits: Edits, *, versioned: bool) -> type
     """Return the edits as a workspace edit; `versioned`: the editor refuses it if the text has changed meanwhile."""
     if not versioned:
         return types.WorkspaceEdit(changes=dict(edits))
-    return types.WorkspaceEdit(
-        document_changes=[
-            types.TextDocumentEdit(
-                types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=document.version(uri)), list(own)
-            )
-            for uri, own in edits.items()
-        ]
-    )
+    texts = {uri: types.OptionalVersionedTextDocumentIdentifier(uri, document.version(uri)) for uri in edits}
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(texts[uri], own) for uri, own in edits.items()])
 
 
 def _edits_of(uri: str, edits: Iterable[types.TextEdit]) -> Edits:
@@ -138,13 +132,7 @@ def _quick_fixes(checked: Checked, asked: Asked) -> Iterator[types.CodeAction]:
 
 
 def _quick_fix(
-    checked: Checked,
-    asked: Asked,
-    finding: Diagnostic,
-    title: str,
-    edits: dict[str, list[types.TextEdit]],
-    *,
-    preferred: bool,
+    checked: Checked, asked: Asked, finding: Diagnostic, title: str, edits: Edits, *, preferred: bool
 ) -> types.CodeAction:
     return types.CodeAction(
         title,

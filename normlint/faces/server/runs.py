@@ -63,8 +63,8 @@ def prepared(checked: Checked, norm: ListedNorm) -> Report | str:
         return "; ".join(error.message for error in report.errors) or f"{norm.qualname} can't be prepared for running"
     if same[0].pending is None:
         return HELPER.format(norm.qualname)
-    about = tuple(one for one in checked.report.findings if norm.number in one.norms and not _is_run(one.code))
-    return Report(about, (same[0],))
+    about = (one for one in checked.report.findings if norm.number in one.norms)
+    return Report(tuple(one for one in about if not one.code.startswith(RUNTIME)), (same[0],))
 
 
 def run(report: Report, options: Options) -> Ran:
@@ -140,7 +140,3 @@ def _registered(verifier: Verifier) -> Iterator[None]:
         yield
     finally:
         _under_way.discard(verifier)
-
-
-def _is_run(code: str) -> bool:
-    return code.startswith(RUNTIME)

@@ -64,11 +64,6 @@ class OpenDocuments:
         self.workspace = Workspace(None)
 
     @property
-    def uris(self) -> tuple[str, ...]:
-        """Return the URIs of the open documents and notebooks."""
-        return tuple(self._opened)
-
-    @property
     def folders(self) -> tuple[str, ...]:
         """Return the directories of the workspace, the longest path first."""
         paths = (to_fs_path(folder.uri) for folder in self.workspace.folders.values())
@@ -97,12 +92,12 @@ class OpenDocuments:
 
     def reload(self) -> None:
         """Analyse all open documents again, since settings have changed."""
-        for uri in self.uris:
+        for uri in self._opened:
             self.touch(uri, 0.0)
 
     def stop(self) -> None:
         """Cancel all work, since the server is shut down."""
-        for uri in self.uris:
+        for uri in tuple(self._opened):
             self.close(uri)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -147,15 +142,12 @@ class OpenDocuments:
             return checked
 
     def _document(self, opened: Opened) -> Document | None:
-        path = self._path(opened.uri)
+        path = path_of(opened.uri, next(iter(self.folders), os.getcwd()))
         notebook = self.workspace.get_notebook_document(notebook_uri=opened.uri)
         if notebook is not None:
             texts = self.workspace.text_documents
             return notebook_document(notebook, texts, path, opened.generation)
         return text_document(self.workspace.get_text_document(opened.uri), path, opened.generation)
-
-    def _path(self, uri: str) -> str:
-        return path_of(uri, next(iter(self.folders), os.getcwd()))
 
 
 LOG: Final = logging.getLogger("normlint.server")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from lsprotocol import types
@@ -72,15 +71,10 @@ def hover_of(checked: Checked, uri: str, at: types.Position) -> types.Hover | No
 
 def norm_text(norm: ListedNorm) -> str:
     """Return Markdown with a norm's name, sentence, spine and verdict."""
-    return "  \n".join(_norm_lines(norm))
-
-
-def _norm_lines(norm: ListedNorm) -> Iterator[str]:
-    yield f"**{norm.qualname}** ({norm.kind})"
-    yield norm.sentence
-    yield f"Spine: `{norm.spine}` _({LEGEND})_"
+    lines = [f"**{norm.qualname}** ({norm.kind})", norm.sentence, f"Spine: `{norm.spine}` _({LEGEND})_"]
     if norm.verdict is not None:
-        yield from (line for line in (f"verify: {verdict_text(norm.verdict)}", eps_text(norm.verdict)) if line)
+        lines += filter(None, (f"verify: {verdict_text(norm.verdict)}", eps_text(norm.verdict)))
+    return "  \n".join(lines)
 
 
 def _finding_text(finding: Diagnostic) -> str:

@@ -305,14 +305,10 @@ def _origin(move: tuple[object, ...], axis: int) -> int:
     if move[0] == "perm":
         return places[axis]
     one, two = places
-    if axis == two or (axis == -1 and two == _last_of(one, two)):
+    # of two adjacent axes, the larger is usually the last: (1, 2) of three, (2, 3) of four
+    if axis == two or (axis == -1 and two == one + 1):
         return one
     return two if axis == one else axis
-
-
-def _last_of(one: int, two: int) -> int:
-    """Return the larger of two adjacent swapped axes, usually the last: (1, 2) of three, (2, 3) of four; else -1."""
-    return two if two == one + 1 else -1
 
 
 def _gain_is_elsewhere(c: Computation) -> bool:
@@ -421,12 +417,8 @@ def _params_in(product: Mono | None, norm: Norm | None = None) -> Iterator[str]:
 
 def _scalar_by_design(norm: Norm, param: Param) -> bool:
     """Return whether this is a ScaleNorm, which has one gain for all features."""
-    return (
-        norm.owner.intent == "l2"
-        and norm.kind != "l2"
-        and param.shape is not None
-        and all(n == ONE for n in param.shape)
-    )
+    single = param.shape is not None and all(n == ONE for n in param.shape)
+    return single and norm.owner.intent == "l2" and norm.kind != "l2"
 
 
 def _name(found: Iterator[str]) -> str:

@@ -21,7 +21,7 @@ from normlint.text.source import Source, Unit
 from normlint.verify.job import Job, Meaning
 from normlint.verify.names import input_role
 from normlint.verify.program.meaning import along_features, meaning, open_question
-from normlint.verify.program.surroundings import Surroundings, holds, surroundings
+from normlint.verify.program.surroundings import Surroundings, surroundings
 
 _GATES: Final = ("gate", "z", "scale", "shift", "bias", "beta", "residual", "skip")
 _FOLDED: Final = re.compile(
@@ -90,7 +90,7 @@ def _is_of_helper(norm: Norm, unit: Unit) -> bool:
     if norm.owner.intent != "l2" or intent(norm.qualname):
         return first != "<module>" and not around.defining(first)
     own = around.functions(norm.qualname.rpartition(".")[2])
-    return bool(own) and not any(holds(one.span, norm.span) for one in own)
+    return bool(own) and not any(one.span.holds(norm.span) for one in own)
 
 
 def _settings(norm: Norm) -> tuple[tuple[str, str | bool], ...]:
@@ -147,7 +147,7 @@ def prepare_rewritten(source: Source, unit: Unit, norm: Norm, old: Unit) -> Job:
 def _place_after(norm: Norm, before: Surroundings, after: Surroundings) -> Span | None:
     """Return the span in `after` of the function that holds the norm, found by its name and its number among these."""
     was, now = (around.functions(norm.qualname.rpartition(".")[2]) for around in (before, after))
-    held = [at for at, n in enumerate(was) if holds(n.span, norm.span)]
+    held = [at for at, n in enumerate(was) if n.span.holds(norm.span)]
     return now[held[-1]].span if held and len(was) == len(now) else None
 
 
@@ -278,7 +278,7 @@ def _chain(file: _File, names: list[str]) -> list[s.Class | s.Function]:
         same = same or [one for one in definitions(tuple(within)) if one.name == name]
         if not same:
             return []
-        found.append(next((one for one in same if holds(one.span, file.norm.span)), same[-1]))
+        found.append(next((one for one in same if one.span.holds(file.norm.span)), same[-1]))
         block = found[-1].body
     return found
 

@@ -15,7 +15,6 @@ from normlint.evaluate.concrete import Program
 from normlint.evaluate.concrete.program import STAR
 from normlint.evaluate.module import Module
 from normlint.evaluate.walk import walk
-from normlint.text.finding import Span
 from normlint.text.source import Source, Unit
 from normlint.verify.job import Job
 from normlint.verify.program.elsewhere import known
@@ -68,10 +67,9 @@ class Surroundings:
 
     def missing(self, names: Iterable[str]) -> str:
         """Return the first name that nothing binds, "" where all are bound."""
-        return next((name for name in names if not self._binds(name)), "")
-
-    def _binds(self, name: str) -> bool:
-        return hasattr(builtins, name) or (self.snippet and name in CUSTOMS) or self.bound(name)
+        customs = CUSTOMS if self.snippet else {}
+        unbound = (name for name in names if not (hasattr(builtins, name) or name in customs or self.bound(name)))
+        return next(unbound, "")
 
     def bound(self, name: str) -> bool:
         """Return whether the text binds the name."""
@@ -86,11 +84,9 @@ class Surroundings:
         used = {*names, *(name for piece in pieces if piece.kind != "import" for name in program.named(piece))}
         imports = sorted({one for piece in pieces for one in program.module.bound(piece) if one[0] in used})
         parts = [line for name, line in CUSTOMS.items() if self.snippet and not self.bound(name)]
-        parts += [
-            self.text[start:end].strip("\n")
-            for kind, (start, end), _ in pieces
-            if not _is_rewritten(kind, self.text[start:end])
-        ]
+        texts = [(kind, self.text[start:end]) for kind, (start, end), _ in pieces]
+        # other imports are rewritten with only the names that are used
+        parts += [text.strip("\n") for kind, text in texts if kind != "import" or STAR.search(text)]
         rest = "\n".join([*parts, *([job.program] if job.program else []), ""])
         starred = STAR.search(rest)
         path = "" if all(known(path) for _, path in imports) and not starred else self.path
@@ -103,11 +99,6 @@ def surroundings(source: Source, unit: Unit) -> Surroundings:
     """Return the surroundings of a unit of a file."""
     has_file = source.path.endswith((".py", ".pyi", ".ipynb", ".md"))
     return Surroundings(unit.text, os.path.abspath(source.path) if has_file else "", unit.snippet)
-
-
-def holds(outer: Span, inner: Span) -> bool:
-    """Return whether `inner` lies in `outer`."""
-    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _shared(path: str, imports: list[tuple[str, str]], rest: str) -> tuple[str, list[tuple[str, str]]]:
@@ -136,11 +127,6 @@ def _with_same_name(job: Job) -> Job:
         return job
     program = re.sub(rf"(?<![.\w]){name}\b", "Norm", job.program)
     return replace(job, program=program, entry=f"Norm.{below}" if below else "Norm")
-
-
-def _is_rewritten(kind: str, text: str) -> bool:
-    """Return whether a statement is an import that is rewritten with only the names that are used."""
-    return kind == "import" and not STAR.search(text)
 
 
 def _import(name: str, path: str) -> str:

@@ -155,27 +155,23 @@ def _of_function(job: Job, function: Callable[..., Any], device: str) -> Built:
     def make(layout: Layout, d: int, dtype: torch.dtype, where: str, eps: float | None) -> Live:  # noqa: ARG001
         return replace(live, dtype=dtype, device=where)
 
-    def searched(job: Job, width: int = WIDTH, **layout_with: Any) -> Search:
-        search = Search(job, device)
-        search.over(iter([make]), width, **layout_with)
-        return search
+    def searched(job: Job, width: int = WIDTH) -> Search:
+        return Search(job, device).over([make], width)
 
-    return _built(job, *_sized(job, searched, searched(job)), searched)
+    return _built(job, searched(job), searched)
 
 
 def _of_class(job: Job, cls: type, device: str) -> Built:
     def searched(job: Job, width: int = WIDTH, **layout_with: Any) -> Search:
-        search = Search(job, device)
-        ways = constructions(cls, job)
-        search.over((_class_maker(job, way) for way in ways), width, **layout_with)
-        return search
+        makes = (_class_maker(job, way) for way in constructions(cls, job))
+        return Search(job, device).over(makes, width, **layout_with)
 
     search = searched(job)
     if not search.done and job.meaning.axes in (None, (-1,)):
         # an axis of length one would hide that a norm reduces it too, so only where nothing else runs
         other = searched(job, **({"headed": True} if search.best is None else {"groups": 2}))
         search = other if other.done else search
-    return _built(job, *_sized(job, searched, search), searched)
+    return _built(job, search, searched)
 
 
 def _sized(job: Job, searched: Callable[..., Search], search: Search) -> tuple[Search, tuple[int, ...] | None]:
@@ -212,7 +208,8 @@ def _along_another(job: Job, searched: Callable[..., Search]) -> bool:
     return any(searched(replace(job, meaning=meant)).done for meant in meanings)
 
 
-def _built(job: Job, search: Search, sizes: tuple[int, ...] | None, searched: Callable[..., Search]) -> Built:
+def _built(job: Job, search: Search, searched: Callable[..., Search]) -> Built:
+    search, sizes = _sized(job, searched, search)
     plan = search.plan()
     agrees = search.done and search.rank > 1
     elsewhere = partial(_along_another, job, searched)

@@ -180,13 +180,8 @@ class _Way:
 
     def guesses(self, p: inspect.Parameter) -> bool:
         """Return whether it is required, and only the output can tell which value leaves the norm unchanged."""
-        required = p.default is inspect.Parameter.empty
-        return (
-            required
-            and p.name not in self.named
-            and not _is_shape(p)
-            and self.role(p) in ("gate", "scale", "condition", "")
-        )
+        unnamed = p.default is inspect.Parameter.empty and p.name not in self.named and not _is_shape(p)
+        return unnamed and self.role(p) in ("gate", "scale", "condition", "")
 
     def options(self, p: inspect.Parameter) -> list[Value | None]:
         """Return the values to try for a parameter, None standing for its default; [] to leave it out."""

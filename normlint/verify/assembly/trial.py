@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,23 +15,12 @@ from normlint.verify.assembly.call import Call, Extras, calls, tensors_in
 from normlint.verify.assembly.instance import Live, first_line, missing
 from normlint.verify.assembly.layout import Layout, layouts
 from normlint.verify.assembly.uses import roles
+from normlint.verify.bench.bench import USER_ERRORS
 from normlint.verify.bench.reference import Reference
 from normlint.verify.job import Job, Meaning
 from normlint.verify.subject import CannotBuildError
 
-ERRORS: Final = (
-    RuntimeError,
-    TypeError,
-    ValueError,
-    LookupError,
-    AttributeError,
-    AssertionError,
-    ArithmeticError,
-    NameError,
-    ImportError,
-    StopIteration,  # would end the generator that calls the norm
-    Unsupported,
-)
+ERRORS: Final = (*USER_ERRORS, NameError, ImportError, Unsupported)
 RARE: Final = 5  # a number of axes that is tried only where no other agrees
 RANKS: Final = (3, 2, 4, 1, RARE)
 WIDTH: Final = 8
@@ -107,14 +96,18 @@ class Search:
         """Return whether a way has been found that computes what was meant."""
         return self.best is not None and self.best.agrees and self.best.faint < AGREES
 
-    def over(self, makes: Iterator[Make], width: int = WIDTH, **layout_with: Any) -> None:
-        """Try each way to build the norm until one agrees. `layout_with`: fields of the layouts to replace."""
+    def over(self, makes: Iterable[Make], width: int = WIDTH, **layout_with: Any) -> Search:
+        """Try each way to build the norm until one agrees; return this search.
+
+        `layout_with`: fields of the layouts to replace.
+        """
         for make in makes:
             for layout in layouts(self.job.meaning):
                 self._build(make, replace(layout, **layout_with), width)
                 if self.done:
-                    return self._spread_on_gain_axis(make, width)
-        return None
+                    self._spread_on_gain_axis(make, width)
+                    return self
+        return self
 
     def _spread_on_gain_axis(self, make: Make, width: int) -> None:
         """Put all features on the one of several axes that the gain lies on, so that the gain can be checked."""
@@ -231,7 +224,8 @@ class Search:
         sure: list[int] = []  # where its axes differ in length, so that nothing broadcasts by chance
         agrees: list[int] = []
         confirmed = False
-        for rank in allowed(job.meaning, call.layout):
+        possible = allowed(job.meaning, call.layout)
+        for rank in possible:
             if rank == RARE and (agrees or (runs and call.layout.trailing)):
                 break
             # further inputs of the wrong shape may broadcast where all axes are of one length
@@ -249,8 +243,9 @@ class Search:
         matrix = job.meaning.kind == "l2" and 2 in agrees
         folded = job.folded and 2 in agrees
         told = bool(agrees) and (not call.layout.trailing or 3 in agrees or matrix or folded)
-        wanted = job.meaning.rank is not None and runs[:1] == list(allowed(job.meaning, call.layout)[:1])
-        return tuple(agrees if told else runs[:1] if wanted else sure or runs), confirmed
+        wanted = job.meaning.rank is not None and runs[:1] == list(possible[:1])
+        found_ranks = agrees if told else runs[:1] if wanted else sure or runs
+        return tuple(found_ranks) or (possible or RANKS)[:1], confirmed
 
     def _fits(self, found: Found, rows: tuple[int, ...]) -> list[Found]:
         tried = self._with_faint_error(found.way, found.call, (*rows, found.width))
@@ -265,15 +260,11 @@ class Search:
         gates_only = len(unsure) == 1 and found.call.divide != 1
         if unsure and not found.agrees and not (gates_only and found.cosine > ALIKE):
             raise CannotBuildError(f"a value for {unsure[0]}")
-        untold = found.way.made.guessed
-        if untold and not found.agrees:
-            raise CannotBuildError(f"a value for {untold}")
+        if found.way.made.guessed and not found.agrees:
+            raise CannotBuildError(f"a value for {found.way.made.guessed}")
         ranks, confirmed = self.ranks(found)
         takes_eps = found.way.made.takes_eps or found.call.takes("eps")
-        return Plan(found.way.make, found.call, ranks or self._first_allowed(found), confirmed, takes_eps)
-
-    def _first_allowed(self, found: Found) -> tuple[int, ...]:
-        return (allowed(self.job.meaning, found.call.layout) or RANKS)[:1]
+        return Plan(found.way.make, found.call, ranks, confirmed, takes_eps)
 
     def _what_is_missing(self) -> str:
         """Return what a norm needs for which no trial ran."""

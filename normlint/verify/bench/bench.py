@@ -24,7 +24,7 @@ USER_ERRORS: Final = (
     ValueError,
     LookupError,
     AssertionError,
-    StopIteration,
+    StopIteration,  # would end the generator that calls the norm
     ArithmeticError,
     AttributeError,
     UnboundLocalError,

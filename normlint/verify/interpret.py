@@ -71,10 +71,8 @@ def _judged(job: Job, device: str, seed: int, names: Names) -> Verdict:
             found = judge.judge(subject, device=device, seed=seed, draws=job.sweep, more=MORE)
             if found.status != WRONG:
                 return found
-            again = judge.judge(
-                subject, device=device, seed=seed + 1, more=MORE
-            )  # wrong only if other inputs confirm it
-            return found if again.status == WRONG else again
+            again = judge.judge(subject, device=device, seed=seed + 1, more=MORE)
+            return found if again.status == WRONG else again  # wrong only if other inputs confirm it
     except CannotBuildError as error:
         return _skipped(str(error))
     except (MemoryError, RecursionError) as error:
@@ -100,15 +98,8 @@ def _skipped(needs: str) -> Verdict:
 # --- executing an imported module, only on request -------------------------------------------------------------------
 
 
-def executed(job: Job, *, device: str = "cpu", seed: int = 0) -> Verdict:
-    """Import the job's module, which runs its code, and return the verdict on the class or function in it."""
-    return judged(job, device=device, seed=seed, names=_imported)
-
-
-def _imported(job: Job) -> dict[str, Any]:
+def imported(job: Job) -> dict[str, Any]:
     """Return the names of the job's module, imported, as pytest does, from the folder that holds its package."""
-    if not job.module:
-        return interpreted(job)
     folder, file = os.path.split(job.module)
     root = root_of(folder)
     inside = [] if root == folder else os.path.relpath(folder, root).split(os.sep)

@@ -281,7 +281,8 @@ def _row_gain(bench: Bench, dtype: torch.dtype) -> Iterator[Outcome]:
     references = [bench.reference, *(held for held, why in of_half(bench.reference, dtype) if not why)]
     exact, parts = wide(x), effective(made, x.shape[-1])
     error = min(measure.row_gain(y, held(exact, *parts)) for held in references)
-    message = "" if error <= limit else words.row_gain(error, SHORT[dtype])
+    why = f"rows are scaled off by {error:.2g} times its precision: a statistic kept in {SHORT[dtype]}"
+    message = "" if error <= limit else f"{SHORT[dtype]} input: {why}"
     yield Outcome(Probe("row gain", SHORT[dtype], error, limit, message), 90, PRECISION)
     if dtype == torch.bfloat16 and made.offset == 1 and made.gain is not None:
         with torch.no_grad():

@@ -19,13 +19,8 @@ from normlint.verify.subject import CannotBuildError, Made
 EPS: Final = ("eps", "epsilon", "variance_epsilon", "norm_eps", "layer_norm_epsilon", "layer_norm_eps", "rms_norm_eps")
 SHAPES: Final = ("normalized_shape", "shape")
 HOOKS: Final = (
-    "_forward_hooks",
-    "_forward_pre_hooks",
-    "_forward_hooks_with_kwargs",
-    "_forward_hooks_always_called",
-    "_forward_pre_hooks_with_kwargs",
-    "_backward_hooks",
-    "_backward_pre_hooks",
+    *("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_backward_hooks"),
+    *("_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_backward_pre_hooks"),
 )
 
 
@@ -96,14 +91,9 @@ class LiveModule(_Live):
             self._kept[dtype] = module
             called = self.compiled(module)
         meant = self.meaning
-        return Made(
-            partial(self.call, called),
-            attribute(module, meant.gain),
-            attribute(module, meant.shift),
-            meant.eps,
-            module if self.compiled is None else None,
-            meant.offset,
-        )
+        gain, shift = attribute(module, meant.gain), attribute(module, meant.shift)
+        kept = module if self.compiled is None else None
+        return Made(partial(self.call, called), gain, shift, meant.eps, kept, meant.offset)
 
 
 @dataclass(slots=True)
@@ -123,14 +113,8 @@ class LiveFunction(_Live):
         given: dict[str, Any] = {n: (d,) for n in SHAPES if n in names}
         given |= {n: t for n, t in ((meant.gain, gain), (meant.shift, shift)) if t is not None}
         given |= {n: eps for n in EPS if n in names and eps is not None}
-        return Made(
-            partial(self.call, partial(self.function, **given)),
-            gain,
-            shift,
-            meant.eps if eps is None else eps,
-            None,
-            meant.offset,
-        )
+        run = partial(self.call, partial(self.function, **given))
+        return Made(run, gain, shift, meant.eps if eps is None else eps, None, meant.offset)
 
 
 Live = LiveModule | LiveFunction

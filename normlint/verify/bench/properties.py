@@ -37,9 +37,9 @@ SAME: Final = 1e-3
 ROWS: Final = 2  # the salt of the random input whose rows are changed one by one
 
 
-def holds(name: str, fine: bool, message: str, order: int, dtype: str = "fp32") -> Outcome:
-    """Return the outcome of a check that either passes or fails, without a measured error."""
-    return Outcome(Probe(name, dtype, 0.0 if fine else 1.0, 0.0, "" if fine else message), order)
+def holds(name: str, fine: bool, message: str, order: int) -> Outcome:
+    """Return the outcome of a check in fp32 that either passes or fails, without a measured error."""
+    return Outcome(Probe(name, "fp32", 0.0 if fine else 1.0, 0.0, "" if fine else message), order)
 
 
 def within(name: str, error: float, limit: float, message: str, order: int) -> Outcome:
@@ -211,11 +211,9 @@ def zero_gradient(bench: Bench) -> Iterator[Outcome]:
     if got is None:
         return
     fine = bool(torch.isfinite(got).all())
-    message = "the gradient at a row of zeros is not finite: one padding row spoils every weight"
-    if bench.subject.meaning.kind == "l2":
-        yield Outcome(Probe("gradient at zero", "fp32", 0.0, 0.0, "" if fine else message), 45)
-    else:
-        yield holds("gradient at zero", fine, message, 45)
+    message = "" if fine else "the gradient at a row of zeros is not finite: one padding row spoils every weight"
+    error = 0.0 if fine or bench.subject.meaning.kind == "l2" else 1.0
+    yield Outcome(Probe("gradient at zero", "fp32", error, 0.0, message), 45)
 
 
 def half_gradient(bench: Bench) -> Iterator[Outcome]:
@@ -238,10 +236,8 @@ def half_gradient(bench: Bench) -> Iterator[Outcome]:
     want, _ = _exact(bench.reference, made, x, wide(up))
     if got is not None:
         error = measure.row_gain(got, want)
-        message = (
-            f"bf16: rows of the gradient are scaled off by {error:.2g} times its precision: a statistic saved in bf16"
-        )
-        yield replace(within("half gradient", error, limit, message, 91), status=PRECISION)
+        message = f"rows of the gradient are scaled off by {error:.2g} times its precision: a statistic saved in bf16"
+        yield replace(within("half gradient", error, limit, f"bf16: {message}", 91), status=PRECISION)
 
 
 def _is_handwritten(node: Any, depth: int = 4) -> bool:

@@ -100,8 +100,3 @@ def unfilled(gain: Tensor | None, shift: Tensor | None) -> str:
 def gradient(name: str, off: float) -> str:
     """Describe a wrong gradient; `off`: the error as a share of the row's largest element."""
     return f"the gradient of the {name} is off by {percent(off)}"
-
-
-def row_gain(error: float, short: str) -> str:
-    """Describe rows that are scaled wrongly because the statistic was rounded."""
-    return f"{short} input: rows are scaled off by {error:.2g} times its precision: a statistic kept in {short}"

@@ -44,7 +44,7 @@ class VerifierError(Exception):
 class Process:
     """A worker process that can be restarted.
 
-    `own_world`: run it in its own temporary directory, with only the environment variables it needs.
+    `isolated`: run it in its own temporary directory, with only the environment variables it needs.
     """
 
     def __init__(self, settings: dict[str, Any], *, isolated: bool = True) -> None:

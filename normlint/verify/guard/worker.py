@@ -184,10 +184,10 @@ def _failing_control(bench: Bench) -> str:
 
 def judge(job: Job, bench: Bench) -> Verdict:
     """Return the verdict on a job; its module is executed only if the bench allows it."""
-    from normlint.verify.interpret import executed, judged  # torch is there by now
+    from normlint.verify.interpret import imported, interpreted, judged  # torch is there by now
 
-    run = executed if job.module and bench.execute else judged
-    return run(job, device=bench.device, seed=bench.seed)
+    names = imported if job.module and bench.execute else interpreted
+    return judged(job, device=bench.device, seed=bench.seed, names=names)
 
 
 def _end_after(seconds: float) -> None:

@@ -18,6 +18,7 @@ from normlint.engine.linter import (
     MOST_NORMS,
     View,
     attempt,
+    attempt_plainly,
     findings_of,
     norms_to_fix,
     report_of,
@@ -346,8 +347,16 @@ def _unsettled(fixed: Iterable[Diagnostic]) -> BadSourceError:
 
 
 def fix_file(path: str, request: FixRequest, data: bytes | None = None) -> Fixed | Failure:
-    """Fix in memory the file at `path`, or `data` as its content; nothing is written."""
-    return _guarded(path, lambda wanted: _fixed(path, read_bytes(path) if data is None else data, wanted), request)
+    """Fix in memory the file at `path`, or `data` as its content; after an internal failure, only report findings."""
+
+    def work(demand: Demand) -> Fixed:
+        return _fixed(path, read_bytes(path) if data is None else data, replace(request, demand=demand))
+
+    done, bugs = attempt_plainly(path, work, request.demand)
+    if isinstance(done, Failure) or not bugs:
+        return done
+    reported = replace(done.report, errors=(*done.report.errors, *bugs))
+    return replace(done, unfixed=reported, report=reported)
 
 
 def _fixed(path: str, data: bytes, request: FixRequest) -> Fixed:
@@ -358,25 +367,9 @@ def _fixed(path: str, data: bytes, request: FixRequest) -> Fixed:
     return Fixed(unread, unread, Report(), Report())
 
 
-def _guarded(path: str, work: Callable[[FixRequest], Fixed], request: FixRequest) -> Fixed | Failure:
-    """Fix a file; if that fails internally, leave it unchanged and report its findings without fixes."""
-    done = attempt(path, lambda: work(request))
-    if not isinstance(done, Failure) or not done.internal:
-        return done
-    linted = attempt(path, lambda: work(replace(request, demand=request.demand.plain)))
-    if isinstance(linted, Failure):
-        return linted
-    reported = replace(linted.report, errors=(*linted.report.errors, done))
-    return replace(linted, unfixed=reported, report=reported)
-
-
+@kept()
 def fix(source: Source, request: FixRequest) -> Fixed:
     """Make all fixes until nothing is left to fix; if that fails, return the source unchanged with an error."""
-    with kept():
-        return _fixed_in_rounds(source, request)
-
-
-def _fixed_in_rounds(source: Source, request: FixRequest) -> Fixed:
     views = views_of(source, request.demand)
     if not views:
         nothing = report_on(source, request.demand)

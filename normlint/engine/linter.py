@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, Unread, merged
+from normlint.engine.report import Diagnostic, Failure, ListedNorm, Pending, PlacedFix, Report, Unread
 from normlint.engine.selection import Demand
 from normlint.text import making, marks, taking
 from normlint.text.frozen import dataclass
@@ -65,13 +65,18 @@ def report_on(source: Source, demand: Demand) -> Report:
 
 def guarded(path: str, work: Callable[[Demand], Report], demand: Demand) -> Report:
     """Lint a file with `work`; if making fixes or preparing runs fails internally, lint it without them."""
+    done, bugs = attempt_plainly(path, work, demand)
+    return Report(errors=(done,)) if isinstance(done, Failure) else replace(done, errors=(*done.errors, *bugs))
+
+
+def attempt_plainly(
+    path: str, work: Callable[[Demand], Done], demand: Demand
+) -> tuple[Done | Failure, tuple[Failure, ...]]:
+    """Return what `work` returns; after an internal failure what it returns without fixes and runs, and the failure."""
     done = attempt(path, lambda: work(demand))
-    if not isinstance(done, Failure):
-        return done
-    if not done.internal or (demand.prepare is None and not demand.fixes):
-        return Report(errors=(done,))
-    linted = attempt(path, lambda: work(demand.plain))
-    return Report(errors=(linted,)) if isinstance(linted, Failure) else merged((linted, Report(errors=(done,))))
+    if not isinstance(done, Failure) or not done.internal or (demand.prepare is None and not demand.fixes):
+        return done, ()
+    return attempt(path, lambda: work(demand.plain)), (done,)
 
 
 def attempt(path: str, work: Callable[[], Done]) -> Done | Failure:

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from normlint.engine.cache import Cache, directory_for
 from normlint.engine.config import load_given
 from normlint.engine.discovery import Configs
 from normlint.engine.linter import check_bytes
 from normlint.engine.report import Diagnostic, Failure, Report, any_at, merged
-from normlint.engine.run import check_all
+from normlint.engine.run import check_all, check_cached
 from normlint.engine.selection import demand_of
 from normlint.engine.settings import ConfigError, Settings
 from normlint.faces.options import IMPORT, INTERPRET, STDIN, Targets, adjuster, discovered, parse, targets, translated
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from normlint.engine.baseline import Acceptance
-    from normlint.engine.cache import Cache
 
 
 def main(arguments: Sequence[str] | None = None, started: Started | None = None) -> int:
@@ -167,8 +167,6 @@ def _cache(options: Namespace, chosen: Targets, configs: Configs, started: Start
         return None
     if started and started.cache:
         return started.cache
-    from normlint.engine.cache import Cache, directory_for
-
     return Cache(directory_for(configs, options.cache_dir))
 
 
@@ -188,12 +186,8 @@ def _checked(options: Namespace, chosen: Targets, cache: Cache | None, *, norms:
 def _linted(options: Namespace, chosen: Targets, cache: Cache | None, *, norms: bool) -> Report:
     if chosen.data is not None:
         return merged(check_bytes(path, chosen.data, demand) for path, demand in chosen.tasks)
-    if cache is None:
-        reports = check_all(chosen.tasks, options.jobs)
-    else:
-        from normlint.engine.run import check_cached
-
-        reports = check_cached(chosen.tasks, cache, options.jobs, norms=norms)
+    jobs = options.jobs
+    reports = check_cached(chosen.tasks, cache, jobs, norms=norms) if cache else check_all(chosen.tasks, jobs)
     return merged((Report(errors=chosen.errors), *watched(reports, len(chosen.tasks))))
 
 

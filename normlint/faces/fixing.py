@@ -19,17 +19,18 @@ from normlint.engine.report import Failure, Report, merged
 from normlint.engine.run import each
 from normlint.engine.write import write_atomically
 from normlint.faces.options import Targets
-from normlint.faces.render.verdicts import verdict_text
+from normlint.faces.render.verdicts import RUNTIME, verdict_text
 from normlint.faces.terminal import watched
+from normlint.faces.verifying import WEIGHT, CachedVerifier, proving, verifying
+from normlint.norm.norm import Norm
 from normlint.text.raw import NOTEBOOK, BadSourceError, reason
 from normlint.text.source import Source, Unit, split_lines
 from normlint.text.verdict import EFFECTIVE_EPS, MATCH, PLAIN, PRECISION, SKIPPED, WRONG, Probe, Verdict
+from normlint.verify.job import Job
+from normlint.verify.program.prepare import prepare
 
 if TYPE_CHECKING:
     from normlint.engine.baseline import Acceptance
-    from normlint.faces.verifying import CachedVerifier
-    from normlint.norm.norm import Norm
-    from normlint.verify.job import Job
 
 Result: TypeAlias = "Fixed | Failure"
 FP32: Final = "fp32"
@@ -41,11 +42,12 @@ def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) 
 
     Files are written except with `--diff`.
     """
-    with _proving(options) as verifier:
+    proof: AbstractContextManager[CachedVerifier | None] = (
+        verifying(options.device, options.verify_timeout) if options.verify else nullcontext()
+    )
+    with proof as verifier:
         requests = [(path, FixRequest(demand, accepted)) for path, demand in chosen.tasks]
         if verifier:
-            from normlint.faces.verifying import proving
-
             requests = [(path, proving(request)) for path, request in requests]
         results: Iterable[Result] = _fixed_results(chosen, requests, options.jobs)
         if verifier:
@@ -68,27 +70,16 @@ def _fixed_results(chosen: Targets, requests: list[tuple[str, FixRequest]], jobs
     return watched(each(fix_file, requests, jobs), len(requests), "Fixing")
 
 
-def _proving(options: Namespace) -> AbstractContextManager[CachedVerifier | None]:
-    if not options.verify:
-        return nullcontext()
-    from normlint.faces.verifying import verifying
-
-    return verifying(options.device, options.verify_timeout)
-
-
 def written(result: Result) -> Report:
     """Write the file if it was changed; if that fails, report the error and the findings before the fixes."""
-    if isinstance(result, Failure):
-        return Report(errors=(result,), fixed=())
-    if not result.changed:
-        return replace(result.report, fixed=())
-    before, after = result.before, result.after
-    try:
-        write_atomically(before.path, after.encode(after.text), before.encode(before.text))
-    except (BadSourceError, OSError) as error:
-        failure = Failure(before.path, None, f"not written: {reason(error)}")
-        return replace(result.unfixed, errors=(*result.unfixed.errors, failure), fixed=())
-    return replace(result.report, fixed=result.fixed)
+    if isinstance(result, Fixed) and result.changed:
+        before, after = result.before, result.after
+        try:
+            write_atomically(before.path, after.encode(after.text), before.encode(before.text))
+        except (BadSourceError, OSError) as error:
+            failure = Failure(before.path, None, f"not written: {reason(error)}")
+            return replace(result.unfixed, errors=(*result.unfixed.errors, failure), fixed=())
+    return shown(result)
 
 
 def shown(result: Result) -> Report:
@@ -113,8 +104,6 @@ def _without_runs(accepted: Acceptance | None, report: Report) -> Report:
     """Return the report without the runtime findings that the baseline accepts; the others are left out already."""
     if accepted is None:
         return report
-    from normlint.faces.render.verdicts import RUNTIME
-
     runs = [one for one in report.findings if one.code.startswith(RUNTIME)]
     gone = set(runs) - set(accepted.left(runs))
     return replace(report, findings=tuple(one for one in report.findings if one not in gone))
@@ -128,8 +117,6 @@ def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest
     changed = {at: one for at, one in enumerate(results) if isinstance(one, Fixed) and one.changed}
     if not changed or find_spec("torch") is None:
         return results
-    from normlint.faces.verifying import verifying
-
     proved_by = {one.before.path: _proving_touched(one, requests[one.before.path]) for one in changed.values()}
     with verifying("cpu", None) as verifier:
         ready: list[Result] = [prepared(one, proved_by[one.before.path]) for one in changed.values()]
@@ -139,9 +126,6 @@ def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest
 
 def _proving_touched(fixed: Fixed, request: FixRequest) -> FixRequest:
     """Return the request with jobs prepared only for the norms that a fix has touched."""
-    from normlint.faces.verifying import proving
-    from normlint.verify.program.prepare import prepare
-
     names = {name for _, name in fixed.touched}
 
     def touched(source: Source, unit: Unit, norm: Norm) -> Job | None:
@@ -268,8 +252,6 @@ def _jobs(report: Report, key: Key) -> list[Job]:
 
 
 def _worst(verdicts: Iterable[Verdict]) -> Verdict:
-    from normlint.faces.verifying import WEIGHT
-
     nothing = Verdict(SKIPPED, "needs a definition of its own")
     return max(verdicts, key=lambda verdict: WEIGHT[verdict.status], default=nothing)
 

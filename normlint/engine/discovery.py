@@ -9,13 +9,14 @@ from normlint.text.raw import SUFFIXES, reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Final
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Final, TypeVar
 
     from pathspec import GitIgnoreSpec
 
     from normlint.engine.report import Failure
 
+    Made = TypeVar("Made")
     _Specs = tuple[tuple[str, GitIgnoreSpec], ...]
 
 _SUFFIXES: Final = tuple(SUFFIXES)
@@ -66,6 +67,15 @@ class Configs:
                 here, settings = directory, self.of(path)
             each.append(settings)
         return each
+
+    def made_for(self, paths: tuple[str, ...], make: Callable[[Settings, str], Made]) -> Iterator[tuple[str, Made]]:
+        """Yield each path with what is made of its settings; equal ones are shared: thousands are slow to make."""
+        shared: dict[tuple[int, tuple[str, ...]], Made] = {}
+        for path, settings in zip(paths, self.of_each(paths), strict=True):
+            same = id(settings), settings.ignored(path)
+            if same not in shared:
+                shared[same] = make(settings, path)
+            yield path, shared[same]
 
     def _settings_of(self, directory: str) -> Settings:
         if self.fixed is not None:

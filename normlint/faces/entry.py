@@ -30,7 +30,7 @@ from normlint.text.raw import BadSourceError, read_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Final
 
     from normlint.engine.cache import Known
@@ -144,7 +144,7 @@ def _known(found: Found, configs: Configs, cache: Cache | None) -> list[tuple[st
     """Return the known results of files with norms and of skipped files; None if a file has to be analysed."""
     known_paths = []
     read = 0
-    for path, demand in _demands(found, configs):
+    for path, demand in configs.made_for(found.paths, Settings.wanted):
         known = cache.known(path, demand) if cache is not None else None
         if known is not None:
             if known.count:
@@ -154,15 +154,6 @@ def _known(found: Found, configs: Configs, cache: Cache | None) -> list[tuple[st
         else:
             read += 1
     return known_paths
-
-
-def _demands(found: Found, configs: Configs) -> Iterator[tuple[str, str]]:
-    keys: dict[tuple[int, tuple[str, ...]], str] = {}
-    for path, settings in zip(found.paths, configs.of_each(found.paths), strict=True):
-        asked = id(settings), settings.ignored(path)
-        if asked not in keys:
-            keys[asked] = settings.wanted(path)
-        yield path, keys[asked]
 
 
 def _holds_no_norm(path: str, cache: Cache | None) -> bool:

@@ -25,7 +25,7 @@ from normlint.faces.verifying import WEIGHT, CachedVerifier, proving, verifying
 from normlint.norm.norm import Norm
 from normlint.text.raw import NOTEBOOK, BadSourceError, reason
 from normlint.text.source import Source, Unit, split_lines
-from normlint.text.verdict import EFFECTIVE_EPS, MATCH, PLAIN, PRECISION, SKIPPED, WRONG, Probe, Verdict
+from normlint.text.verdict import EFFECTIVE_EPS, MATCH, PLAIN, SKIPPED, WRONG, Probe, Verdict
 from normlint.verify.job import Job
 from normlint.verify.program.prepare import prepare
 
@@ -260,8 +260,7 @@ def _worse(before: Verdict, after: Verdict) -> bool:
     """Return whether the norm fails more than before the fix, or can no longer be run."""
     if SKIPPED in (before.status, after.status):
         return after.status == SKIPPED != before.status
-    order = (MATCH, PRECISION, WRONG)
-    return order.index(after.status) > order.index(before.status) or _newly_failing(before, after) is not None
+    return WEIGHT[after.status] > WEIGHT[before.status] or _newly_failing(before, after) is not None
 
 
 def _newly_failing(before: Verdict, after: Verdict) -> Probe | None:

@@ -10,6 +10,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NoReturn
 
 from normlint import __version__
@@ -299,17 +300,10 @@ def discovered(paths: Sequence[str], configs: Configs) -> Found:
 
 
 def _tasks(paths: tuple[str, ...], options: Namespace, configs: Configs) -> tuple[tuple[str, Demand], ...]:
-    """Return the paths with their demands; equal ones are shared, since thousands are slow to make and to pickle."""
-    shared: dict[tuple[int, tuple[str, ...]], Demand] = {}
-    tasks = []
-    every = configs.of_each(paths)
+    """Return the paths with their demands; ConfigError if a configuration file is broken."""
+    tasks = tuple(configs.made_for(paths, partial(demand_of, noqa=not options.ignore_noqa)))
     configs.require()
-    for path, settings in zip(paths, every, strict=True):
-        same = id(settings), settings.ignored(path)
-        if same not in shared:
-            shared[same] = demand_of(settings, path, noqa=not options.ignore_noqa)
-        tasks.append((path, shared[same]))
-    return tuple(tasks)
+    return tasks
 
 
 def _is_excluded(name: str, configs: Configs) -> bool:

@@ -48,8 +48,6 @@ class Subject(Protocol):
         self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
     ) -> Made:
         """Return a new norm as its constructor leaves it, then cast and moved; CannotBuildError if that fails."""
-        ...
 
     def doubt(self, *, values: bool) -> str:
         """Return what must be known before its exception, shape or `values` count against it, "" for nothing."""
-        ...

@@ -137,8 +137,7 @@ class Search:
             return
         fresh = True
         for filled in (None, 0.0, 1.0) if others_of(live) else (None,):
-            named = self._roles_by_use | self._roles_from_meaning(live)
-            for loud in calls(live.target, self.job.input, named, layout):
+            for loud in calls(live.target, self.job.input, self._roles(live), layout):
                 call = replace(loud, others=filled)
                 live = live if fresh else self._made(make, layout, width)
                 way = Way(make, live, prepared(live, call, width, self.job.meaning))
@@ -153,18 +152,13 @@ class Search:
     def _made(self, make: Make, layout: Layout, width: int) -> Live:
         return make(layout, width, torch.float32, self.device, None)
 
-    @property
-    def _roles_by_use(self) -> dict[str, str]:
-        """Return the roles of the parameters whose use tells them."""
-        of = f"{self.job.entry}.{self.job.method}" if self.job.method else self.job.entry
-        return roles(self.job.program, of)
-
-    def _roles_from_meaning(self, live: Live) -> dict[str, str]:
-        """Return the roles of parameters that are the gain or shift, or the axis that must be passed."""
-        meaning = self.job.meaning
+    def _roles(self, live: Live) -> dict[str, str]:
+        """Return the roles of the parameters whose use tells them, and of the gain, shift and axis to be passed."""
+        job, meaning = self.job, self.job.meaning
+        by_use = roles(job.program, f"{job.entry}.{job.method}" if job.method else job.entry)
         parts = ((meaning.gain, "gain", live.gain), (meaning.shift, "shift", live.shift))
-        found = {name: role for name, role, tensor in parts if name and tensor is None}
-        return found | ({self.job.axis: "axis"} if self.job.axis else {})
+        passed = {name: role for name, role, tensor in parts if name and tensor is None}
+        return by_use | passed | ({job.axis: "axis"} if job.axis else {})
 
     def _try_ranks(self, way: Way, call: Call, width: int) -> None:
         for rank in allowed(self.job.meaning, call.layout):

@@ -53,14 +53,6 @@ class Surroundings:
         blocks = (self._module.block(piece) for piece in self._module.pieces if name in self._module.source(piece.span))
         return [n for block in blocks for n in walk(block) if isinstance(n, s.Function) and n.name == name]
 
-    def source(self, node: s.Node) -> str:
-        """Return the text of a node."""
-        return self._module.source(node.span)
-
-    def spelled(self, node: s.Node) -> str:
-        """Return the text of a node without whitespace, for comparison."""
-        return "".join(self.source(node).split())
-
     def defining(self, name: str) -> s.Block:
         """Return the top-level statements that define a name."""
         return tuple(stmt for piece in self._module.index.get(name, ()) for stmt in self._module.block(piece))

@@ -4,36 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from normlint.engine.report import ListedNorm
 from normlint.faces.render import harmless
 from normlint.faces.report import Html, element
-from normlint.text.source import Place, Source, Unit, line_starts
+from normlint.text.source import Source, Unit, line_starts
 
 MOST: Final = 60
 AROUND: Final = 8
 _Node: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS: Final = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 Lines = tuple[int, tuple[str, ...]]  # the number of the first line, and the lines
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """The start and end of a class or function in the file."""
-
-    start: Place
-    end: Place
-
-    def holds(self, place: Place) -> bool:
-        """Return whether the place is in the definition."""
-        return place.cell == self.start.cell and self.start.line <= place.line <= self.end.line
-
-    @property
-    def length(self) -> int:
-        """Return the number of lines."""
-        return self.end.line - self.start.line + 1
+Definition = tuple[int | None, int, int]  # of a class or function: its cell, and its first and last line
 
 
 def definitions(source: Source, unit: Unit) -> tuple[Definition, ...]:
@@ -50,16 +33,16 @@ def _definition(source: Source, unit: Unit, node: _Node) -> Definition | None:
     first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
     starts = line_starts(unit.text)
     begin, end = (source.place(*unit.origin(starts[line - 1])) for line in (first, node.end_lineno or first))
-    return Definition(begin, end) if begin.cell == end.cell else None
+    return (begin.cell, begin.line, end.line) if begin.cell == end.cell else None
 
 
 def shown(source: Source, norm: ListedNorm, known: tuple[Definition, ...]) -> Lines:
     """Return the lines to show: the largest definition of at most MOST lines around the norm, else nearby lines."""
-    around = sorted((one for one in known if one.holds(norm.place)), key=lambda one: one.length)
-    fitting = [one for one in around if one.length <= MOST]
-    line = norm.place.line
-    first, last = (fitting[-1].start.line, fitting[-1].end.line) if fitting else (max(line - AROUND, 1), line + AROUND)
-    return first, source.lines(norm.place.cell, first, last)
+    cell, line = norm.place.cell, norm.place.line
+    around = ((first, last) for home, first, last in known if home == cell and first <= line <= last)
+    fitting = [(last - first, first, last) for first, last in around if last - first < MOST]
+    _, first, last = max(fitting, default=(0, max(line - AROUND, 1), line + AROUND))
+    return first, source.lines(cell, first, last)
 
 
 _LONGEST: Final = 400

@@ -12,10 +12,9 @@ from functools import partial
 from typing import Any, Final
 
 import torch
-from torch import Tensor
 
 from normlint.verify.assembly.agreement import with_tensors
-from normlint.verify.assembly.call import Extras, tensors_in
+from normlint.verify.assembly.call import tensors_in
 from normlint.verify.assembly.construct import Construction, constructions
 from normlint.verify.assembly.instance import Live, as_function, first_line, missing, of_class, of_function, resolved
 from normlint.verify.assembly.layout import Layout
@@ -73,50 +72,43 @@ class Built:
 
     def _gain_has_several_axes(self) -> bool:
         """Return whether the lengths of its gain say how long several axes of an input must be."""
-        gain = self._live_and_extras(self._width)[0].gain
+        gain = self._live(self._width).gain
         return gain is not None and sum(length > 1 for length in gain.shape) > 1
 
     def _runs_somewhere(self) -> bool:
         """Return whether it takes any input whose axes are of different lengths."""
         width = self._width
-        live, extras = self._live_and_extras(width)
+        live = self._live(width)
         for rank in (3, 4, 2, 5):
             for axis in range(rank):
                 others = (2, 3, 4, 5)[: rank - 1]
                 x = torch.ones((*others[:axis], width, *others[axis:]), device=live.device)
                 with contextlib.suppress(*ERRORS), torch.no_grad():
-                    out = self.plan.call.returned(live.target, x, extras)
+                    out = self.plan.call.returned(live, x)
                     if any(y.shape == x.shape for _, y in tensors_in(out)):
                         return True
         return False
 
-    def _live_and_extras(
-        self, d: int, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
-    ) -> tuple[Live, Extras]:
-        """Return a new norm, and the tensors and numbers that its call may pass."""
+    def _live(self, d: int, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None) -> Live:
+        """Return a new norm, with the tensors and the eps that its call may pass."""
         call = self.plan.call
         try:
             live = self.plan.make(call.layout, d, dtype, device, eps)
         except ERRORS as error:
             raise CannotBuildError(missing(error) or f"a constructor that runs ({first_line(error)})") from error
         live = with_tensors(live, call, d, self.meaning)
-        given = live.eps if eps is None or not self.takes_eps else eps
-        live = replace(live, eps=given)
-        return live, Extras(live.gain, live.shift, 1e-6 if given is None else given)
+        return replace(live, eps=live.eps if eps is None or not self.takes_eps else eps)
 
     def make(
         self, d: int, *, dtype: torch.dtype = torch.float32, device: str = "cpu", eps: float | None = None
     ) -> Made:
         """Return a new norm as its constructor leaves it, then cast and moved; CannotBuildError if it raises."""
         call = self.plan.call
-        live, extras = self._live_and_extras(d, dtype, device, eps)
-
-        def run(x: Tensor) -> Tensor:
-            return call.run(live.target, x, extras)
-
+        live = self._live(d, dtype, device, eps)
         # what a call passes is in no module's state
         module = None if call.takes("gain") or call.takes("shift") else live.module
         trained = live.module is not None
+        run = partial(call.run, live)
         return Made(run, live.gain, live.shift, live.eps, module, self.meaning.offset, live.initial_dtype, trained)
 
 

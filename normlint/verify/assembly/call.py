@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from torch import Tensor
 
+from normlint.verify.assembly.construct import USUAL_EPS
+from normlint.verify.assembly.instance import Live
 from normlint.verify.assembly.layout import Layout
 from normlint.verify.names import SURE_GAINS, input_role
 from normlint.verify.subject import CannotBuildError
@@ -32,15 +34,6 @@ class Value:
     kind: str
     number: float = 0.0
     divide: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """The norm's tensors and numbers that a call may pass as arguments."""
-
-    gain: Tensor | None = None
-    shift: Tensor | None = None
-    eps: float = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +60,18 @@ class Call:
         """Return whether a further input is given a value of this kind."""
         return any(value.kind.endswith(kind) for _, value in self.values)
 
-    def returned(self, target: Callable[..., Any], inner: Tensor, extras: Extras) -> Any:
+    def returned(self, live: Live, inner: Tensor) -> Any:
         """Call the norm with an input in its own layout, and return all that it returns."""
-        named = {name: made(value, inner, self.layout, extras) for name, value in self.values}
+        named = {name: made(value, inner, self.layout, live) for name, value in self.values}
         if self.input:
-            return target(**{self.input: inner}, **named)
-        return target(inner, **named)
+            return live.target(**{self.input: inner}, **named)
+        return live.target(inner, **named)
 
-    def run(self, target: Callable[..., Any], x: Tensor, extras: Extras) -> Tensor:
+    def run(self, live: Live, x: Tensor) -> Tensor:
         """Return the norm of `x`, both with features last; TypeError if the result is no tensor."""
         inner = self.layout.into(x)
         version = inner._version  # noqa: SLF001
-        y = picked(self.returned(target, inner, extras), self.pick)
+        y = picked(self.returned(live, inner), self.pick)
         if inner is not x and inner._version != version:  # noqa: SLF001
             x.copy_(self.layout.back(inner))
         if not isinstance(y, Tensor):
@@ -88,7 +81,7 @@ class Call:
         return self.layout.restored(y, inner)
 
 
-def made(value: Value, x: Tensor, layout: Layout, extras: Extras) -> Any:
+def made(value: Value, x: Tensor, layout: Layout, live: Live) -> Any:
     """Return the argument that `value` stands for, beside an input `x` in the norm's layout."""
     d = x.shape[min(layout.axes)]
     tensors: dict[str, tuple[int, ...]] = {
@@ -104,11 +97,11 @@ def made(value: Value, x: Tensor, layout: Layout, extras: Extras) -> Any:
         "none": None,
         "number": value.number,
         "count": int(value.number),
-        "gain": extras.gain,
-        "shift": extras.shift,
+        "gain": live.gain,
+        "shift": live.shift,
         "features": d,
         "shape": tuple(x.shape[axis] for axis in layout.axes),
-        "eps": extras.eps,
+        "eps": USUAL_EPS if live.eps is None else live.eps,
         "axis": layout.axes if len(layout.axes) > 1 else layout.axes[0],
     }
     way, _, what = value.kind.rpartition(" ")

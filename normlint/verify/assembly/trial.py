@@ -11,7 +11,7 @@ from torch import Tensor
 
 from normlint.evaluate.concrete import Exhausted, Unsupported
 from normlint.verify.assembly.agreement import AGREES, distance, factor_like, others_of, prepared, values
-from normlint.verify.assembly.call import Call, Extras, calls, tensors_in
+from normlint.verify.assembly.call import Call, calls, tensors_in
 from normlint.verify.assembly.instance import Live, first_line, missing
 from normlint.verify.assembly.layout import Layout, layouts
 from normlint.verify.assembly.uses import roles
@@ -181,10 +181,9 @@ class Search:
 
     def _tensors_returned(self, way: Way, call: Call, x: Tensor, eps: float) -> Iterator[Found]:
         x, live = x.to(self.device), way.filled
-        extras = Extras(live.gain, live.shift, 1e-6 if live.eps is None else live.eps)
         try:
             with torch.no_grad():
-                out = call.returned(live.target, call.layout.into(x.clone()), extras)
+                out = call.returned(live, call.layout.into(x.clone()))
         except Exhausted as error:
             raise CannotBuildError(f"less to do ({error})") from error
         except ERRORS as error:

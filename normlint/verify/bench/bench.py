@@ -147,15 +147,11 @@ class Bench:
         """Return the reference's output and its spread, in fp64, with the norm's own gain and shift."""
         gain, shift = effective(made, x.shape[-1])
         exact = wide(x)
-        held = held or self.reference
-        plain = held.plain(exact)
-        try:
-            ref = held(exact, gain, shift, plain)
-        except RuntimeError:  # as the gain of a norm with one for each head
-            ref = None
-        if ref is None or ref.shape != x.shape:
-            raise RaisedError(f"the gain or shift doesn't fit {x.shape[-1]} features")
-        return ref, held.spread(exact, gain, shift, plain)
+        with contextlib.suppress(RuntimeError):  # as for the gain of a norm with one for each head
+            ref, spread = (held or self.reference).with_spread(exact, gain, shift)
+            if ref.shape == x.shape:
+                return ref, spread
+        raise RaisedError(f"the gain or shift doesn't fit {x.shape[-1]} features")
 
 
 def wide(t: Tensor) -> Tensor:

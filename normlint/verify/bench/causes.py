@@ -10,7 +10,7 @@ from torch import Tensor
 
 from normlint.verify.bench.bench import wide
 from normlint.verify.bench.probes import Case
-from normlint.verify.bench.reference import Reference
+from normlint.verify.bench.reference import Reference, affine
 from normlint.verify.bench.words import NEAR
 
 HALF_MAX: Final = 65504.0
@@ -60,7 +60,6 @@ def _alternatives(
     """Yield common mistakes with the outputs they would give."""
     d = x.shape[-1]
     right = reference(x, gain, None)
-    plus = 0.0 if shift is None else shift
     if gain is not None:
         yield "the gain is not applied", reference(x, None, shift)
         yield "the gain is off by 1", reference(x, gain - 1, shift)
@@ -72,15 +71,15 @@ def _alternatives(
     if reference.kind == "layer":
         c = x - mean
         yield "the mean is not subtracted", bare(x, gain, shift)
-        yield "the mean is not subtracted in the variance", _times(c, bare.inverse_root(x), gain, plus)
-        yield "the mean is subtracted in the variance alone", _times(x, bare.inverse_root(c), gain, plus)
+        yield "the mean is not subtracted in the variance", affine(c * bare.inverse_root(x), gain, shift)
+        yield "the mean is subtracted in the variance alone", affine(x * bare.inverse_root(c), gain, shift)
     else:
         c = x
         yield "the mean is subtracted", Reference("layer", reference.form, reference.eps)(x, gain, shift)
     for why, scale in _other_scales(c):
-        yield why, _times(c, scale, gain, plus)
+        yield why, affine(c * scale, gain, shift)
     for why, factor in _FACTORS:
-        yield why, right * factor(max(d, 2)) + plus
+        yield why, affine(right * factor(max(d, 2)), None, shift)
 
 
 _FACTORS: Final[tuple[tuple[str, Callable[[int], float]], ...]] = (
@@ -108,7 +107,3 @@ def _other_scales(c: Tensor) -> Iterator[tuple[str, Tensor]]:
     yield "two roots are taken", ms**-0.25
     yield "the mean of |x| instead of the root mean square", 1 / c.abs().mean(-1, keepdim=True)
     yield "the root of the mean of |x|", c.abs().mean(-1, keepdim=True).rsqrt()
-
-
-def _times(c: Tensor, scale: Tensor, gain: Tensor | None, plus: Tensor | float) -> Tensor:
-    return (c * scale if gain is None else c * scale * gain) + plus

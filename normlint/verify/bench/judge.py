@@ -139,7 +139,7 @@ def _unknown_factor(bench: Bench) -> str:
         y, exact = bench.run(made, x.clone()), wide(x)
     if y.shape != x.shape or not _has_effect(bench, made, made.gain, x):
         return ""
-    off = measure.elementwise(y, bench.reference(exact), bench.reference.spread(exact))
+    off = measure.elementwise(y, *bench.reference.with_spread(exact))
     return "to know how its gain is computed" if off <= measure.LIMIT[torch.float32] else ""
 
 

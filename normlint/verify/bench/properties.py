@@ -147,7 +147,7 @@ def initial(bench: Bench) -> Iterator[Outcome]:
     if not message and meaning.kind != "l2":
         with torch.no_grad():
             y = bench.run(made, x.clone())
-        ref, spread = bench.reference(wide(x)), bench.reference.spread(wide(x))
+        ref, spread = bench.reference.with_spread(wide(x))
         if y.shape == ref.shape and measure.elementwise(y, ref, spread) > measure.LIMIT[torch.float32]:
             message = "" if meaning.zero_gain and not y.any() else words.initial(y, ref, gain, made.offset)
     yield holds("initial gain", not message, message, 65)
@@ -293,7 +293,7 @@ def passed_eps(bench: Bench) -> Iterator[Outcome]:
     gain, shift = effective(made, d)
 
     def off(ref: Reference) -> float:
-        return measure.elementwise(y, ref(wide(x), gain, shift), ref.spread(wide(x), gain, shift))
+        return measure.elementwise(y, *ref.with_spread(wide(x), gain, shift))
 
     error, limit = min(map(off, _with_eps(bench.reference))), measure.LIMIT[torch.float32]
     yield within("eps as passed", error, limit, _acting_instead(off, bench.reference, limit), 64)

@@ -21,18 +21,10 @@ class Reference:
     eps: float = 0.0
     summed: bool = False
 
-    def __call__(
-        self, x: Tensor, gain: Tensor | None = None, shift: Tensor | None = None, plain: Tensor | None = None
-    ) -> Tensor:
-        """Return the norm with gain and shift; a row of zeros stays zero. `plain`: the norm before these, if known."""
-        y = self.plain(x) if plain is None else plain
-        y = y if gain is None else y * gain
-        return y if shift is None else y + shift
-
-    def plain(self, x: Tensor) -> Tensor:
-        """Return the norm before gain and shift."""
+    def __call__(self, x: Tensor, gain: Tensor | None = None, shift: Tensor | None = None) -> Tensor:
+        """Return the norm with gain and shift; a row of zeros stays zero."""
         c = x - x.mean(-1, keepdim=True) if self.kind == "layer" else x
-        return c * self.inverse_root(c)
+        return affine(c * self.inverse_root(c), gain, shift)
 
     def inverse_root(self, c: Tensor) -> Tensor:
         """Return the factor of each row (..., 1), given `c`: the input, centred for a layer norm."""
@@ -52,16 +44,15 @@ class Reference:
     def _unit(self, d: int) -> float:
         return 1 / d if self.summed or self.kind == "l2" else 1.0
 
-    def spread(
-        self, x: Tensor, gain: Tensor | None = None, shift: Tensor | None = None, plain: Tensor | None = None
-    ) -> Tensor:
-        """Return the unit of errors: the size of the summed terms, for a layer norm with the loss in centring."""
-        terms = (self.plain(x) if plain is None else plain).abs()
+    def with_spread(self, x: Tensor, gain: Tensor | None = None, shift: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the norm and the unit of errors: the summed terms' size, with the loss in a layer norm's centring."""
+        plain = self(x)
+        terms = plain.abs()
         if self.kind == "layer":
             mean = x.mean(-1, keepdim=True)
             terms = terms + mean.abs() * self.inverse_root(x - mean) + 1
-        terms = terms if gain is None else terms * gain.abs()
-        return terms if shift is None else terms + shift.abs()
+        sizes = (None if one is None else one.abs() for one in (gain, shift))
+        return affine(plain, gain, shift), affine(terms, *sizes)
 
     def gradient_terms(self, x: Tensor, up: Tensor, gain: Tensor | None = None) -> Tensor:
         """Return for each row (..., 1) the size of the terms whose difference is the input's gradient."""
@@ -69,6 +60,12 @@ class Reference:
         inverse = self.inverse_root(x - mean)
         terms = up if gain is None else up * gain
         return terms.abs().amax(-1, keepdim=True) * inverse * (1 + mean.abs() * inverse)
+
+
+def affine(y: Tensor, gain: Tensor | None, shift: Tensor | None) -> Tensor:
+    """Return `y` times the gain plus the shift, where there are such."""
+    y = y if gain is None else y * gain
+    return y if shift is None else y + shift
 
 
 def flat(tensor: Tensor | None, d: int) -> Tensor | None:

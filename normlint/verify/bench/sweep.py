@@ -18,7 +18,7 @@ from normlint.verify.bench.bench import USER_ERRORS, Bench, LeftOutError, Raised
 from normlint.verify.bench.effective_eps import of_half
 from normlint.verify.bench.probes import SHORT, Case
 from normlint.verify.bench.properties import ROWS, D, plain, shares_moved, with_row_changed
-from normlint.verify.bench.reference import Reference
+from normlint.verify.bench.reference import Reference, affine
 from normlint.verify.job import ADDED, FLOOR_OF_ROOT
 from normlint.verify.subject import CannotBuildError, Made
 
@@ -85,9 +85,8 @@ def _error_of_torch(bench: Bench, x: Tensor) -> float:
         y = _by_torch(reference, x, *placed).cpu()
     except USER_ERRORS as error:
         raise LeftOutError(str(error)) from error
-    exact = wide(x)
     gain, shift = (None if one is None else one.double() for one in kept)
-    return _relative_error(y, reference(exact, gain, shift), reference.spread(exact, gain, shift))
+    return _relative_error(y, *reference.with_spread(wide(x), gain, shift))
 
 
 def of_torch(reference: Reference) -> Reference:
@@ -103,11 +102,8 @@ def _by_torch(reference: Reference, x: Tensor, gain: Tensor | None, shift: Tenso
     if reference.kind == "layer":
         return functional.layer_norm(x, features, gain, shift, reference.eps)
     if reference.kind == "rms":
-        y = functional.rms_norm(x, features, gain, reference.eps)
-    else:
-        y = functional.normalize(x, dim=-1, eps=reference.eps)
-        y = y if gain is None else y * gain
-    return y if shift is None else y + shift
+        return affine(functional.rms_norm(x, features, gain, reference.eps), None, shift)
+    return affine(functional.normalize(x, dim=-1, eps=reference.eps), gain, shift)
 
 
 def _relative_error(y: Tensor, ref: Tensor, spread: Tensor) -> float:

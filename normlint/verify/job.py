@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 ADDED: Final = "added"  # (ms + eps)^-1/2
@@ -93,13 +93,9 @@ class Job:
     needs: str = ""
     sweep: bool = False
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the job as a dict for JSON."""
-        return asdict(self)
-
     @classmethod
     def of_dict(cls, data: dict[str, Any]) -> Job:
-        """Return the job that `as_dict` returned as a dict, also after a round trip through JSON."""
+        """Return the job that `asdict` made a dict of, also after a round trip through JSON."""
         meaning = dict(data["meaning"])
         meaning["axes"] = _axes(meaning["axes"])
         meaning["elsewhere"] = tuple(map(_axes, meaning["elsewhere"]))

@@ -243,7 +243,7 @@ def test_how_a_process_ended(code: int, words: str) -> None:
 
 def test_a_norm_that_a_device_cannot_run_is_judged_on_the_cpu_instead() -> None:
     job = norm(body="x = x * 2 + 1")
-    answer = worker._response({"job": job.as_dict()}, worker.Bench(device="meta"))
+    answer = worker._response({"job": dataclasses.asdict(job)}, worker.Bench(device="meta"))
     assert (answer["verdict"]["status"], answer["verdict"]["device"], answer["spent"]) == (WRONG, "cpu", True)
 
 
@@ -251,7 +251,7 @@ def test_no_norm_is_blamed_where_a_right_norm_fails_too(monkeypatch: pytest.Monk
     failing = Verdict(WRONG, "input gradient: raises RuntimeError: no threads left")
     monkeypatch.setattr(worker, "judge", lambda job, bench: failing)
     worker._failing_control.cache_clear()
-    answer = worker._response({"job": norm().as_dict()}, worker.Bench())
+    answer = worker._response({"job": dataclasses.asdict(norm())}, worker.Bench())
     worker._failing_control.cache_clear()
     assert answer["verdict"]["status"] == SKIPPED
     assert answer["verdict"]["reason"] == f"needs a torch with which a right norm is right ({failing.reason})"

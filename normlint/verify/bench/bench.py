@@ -116,8 +116,6 @@ class Bench:
         try:
             with contextlib.redirect_stdout(self.printed):
                 y = made.run(x)
-        except CannotBuildError:
-            raise
         except USER_ERRORS as error:
             missing_attribute = _MISSING_ATTRIBUTE.match(str(error))
             if missing_attribute:  # a number was passed where an object is needed

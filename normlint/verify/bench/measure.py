@@ -37,11 +37,8 @@ def row_gain_limit(d: int) -> float | None:
 
 def rowwise(got: Tensor, want: Tensor, floor: Tensor | float, eps: float) -> float:
     """Return the largest |got − want| / (eps · the row's largest |want|), or `floor` where that is larger."""
-    if got.numel() == 0:
-        return 0.0
-    scale = torch.maximum(
-        want.abs().amax(-1, keepdim=True), torch.as_tensor(floor, dtype=want.dtype, device=want.device)
-    )
+    least = torch.as_tensor(floor, dtype=want.dtype, device=want.device)
+    scale = torch.maximum(want.abs().amax(-1, keepdim=True), least)
     error = (got.double() - want).abs() / scale.clamp(min=1e-300)
     return _finite_or_inf(error.max().item() / eps)
 

@@ -8,6 +8,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from normlint.text.verdict import SKIPPED, Verdict
@@ -93,15 +94,14 @@ class Verifier:
         by_key: dict[Job, list[int]] = {}
         for index, job in enumerate(jobs):
             by_key.setdefault(job.key, []).append(index)
-        runnable = []
-        for numbers in by_key.values():
-            job = jobs[numbers[0]]
-            if job.needs:
-                yield from ((index, Verdict(SKIPPED, f"needs {job.needs}")) for index in numbers)
+        runnable = {}
+        for first, *others in by_key.values():
+            if needs := jobs[first].needs:
+                yield from ((index, Verdict(SKIPPED, f"needs {needs}")) for index in (first, *others))
             else:
-                runnable.append(numbers[0])
+                runnable[first] = others
         for first, verdict in self._run([(index, jobs[index]) for index in runnable]):
-            yield from ((index, verdict) for index in by_key[jobs[first].key])
+            yield from ((index, verdict) for index in (first, *runnable[first]))
 
     def _run(self, jobs: list[tuple[int, Job]]) -> Iterator[tuple[int, Verdict]]:
         waiting = deque(jobs)
@@ -112,7 +112,7 @@ class Verifier:
                 index, job = waiting.popleft()
                 running[index] = job
                 try:
-                    self._process.send({"index": index, "job": job.as_dict()})
+                    self._process.send({"index": index, "job": asdict(job)})
                 except frames.BrokenFrameError:
                     del running[index]
                     yield index, Verdict(SKIPPED, "needs a shorter program")

@@ -284,12 +284,10 @@ def norms_text(report: Report, display: Display) -> str:
             results = (verdicts.verdict_text(norm.verdict), verdicts.eps_text(norm.verdict))
             lines += [f"    {harmless(each)}" for each in results if each]
     lines += [f"{style.located(one.path, one.place)} too large to be read: {one.qualname}" for one in report.unread]
-    last = (
-        ()
-        if display.quiet
-        else (*([LEGEND] if lines else []), f"Found {looked_at(report, display)}.", *verdicts.closing(report))
-    )
-    return "".join(f"{line}\n" for line in (*lines, *last))
+    if not display.quiet:
+        lines += [LEGEND] if lines else []
+        lines += [f"Found {looked_at(report, display)}.", *verdicts.closing(report)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def settings_text(settings: Settings) -> str:

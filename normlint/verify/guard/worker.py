@@ -88,9 +88,8 @@ def _prepare_torch(wanted: str, *, forks: bool) -> dict[str, str]:
     elif wanted == "cpu" or (drivers.get(kind) and _works(wanted, forks=forks)):
         device = wanted
     else:
-        return {
-            "error": f"--device {wanted}: torch sees no {kind.upper()} device" + (" of that number" * (":" in wanted))
-        }
+        numbered = " of that number" if ":" in wanted else ""
+        return {"error": f"--device {wanted}: torch sees no {kind.upper()} device{numbered}"}
     return {"device": device, "torch": torch.__version__}
 
 

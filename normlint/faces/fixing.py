@@ -21,16 +21,15 @@ from normlint.engine.write import write_atomically
 from normlint.faces.options import Targets
 from normlint.faces.render.verdicts import RUNTIME, verdict_text
 from normlint.faces.terminal import watched
-from normlint.faces.verifying import WEIGHT, CachedVerifier, proving, verifying
-from normlint.norm.norm import Norm
 from normlint.text.raw import NOTEBOOK, BadSourceError, reason
 from normlint.text.source import Source, Unit, split_lines
-from normlint.text.verdict import EFFECTIVE_EPS, MATCH, PLAIN, SKIPPED, WRONG, Probe, Verdict
-from normlint.verify.job import Job
-from normlint.verify.program.prepare import prepare
+from normlint.text.verdict import EFFECTIVE_EPS, MATCH, PLAIN, SKIPPED, WEIGHT, WRONG, Probe, Verdict
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what verifies is slow to import, and `--no-verify` does without it
     from normlint.engine.baseline import Acceptance
+    from normlint.faces.verifying import CachedVerifier
+    from normlint.norm.norm import Norm
+    from normlint.verify.job import Job
 
 Result: TypeAlias = "Fixed | Failure"
 FP32: Final = "fp32"
@@ -42,12 +41,11 @@ def fix_files(options: Namespace, chosen: Targets, accepted: Acceptance | None) 
 
     Files are written except with `--diff`.
     """
-    proof: AbstractContextManager[CachedVerifier | None] = (
-        verifying(options.device, options.verify_timeout) if options.verify else nullcontext()
-    )
-    with proof as verifier:
+    with _proving(options) as verifier:
         requests = [(path, FixRequest(demand, accepted)) for path, demand in chosen.tasks]
         if verifier:
+            from normlint.faces.verifying import proving
+
             requests = [(path, proving(request)) for path, request in requests]
         results: Iterable[Result] = _fixed_results(chosen, requests, options.jobs)
         if verifier:
@@ -100,6 +98,14 @@ def fixed_bytes(results: Sequence[Result], data: bytes) -> bytes:
     return changed[0].encode(changed[0].text) if changed else data
 
 
+def _proving(options: Namespace) -> AbstractContextManager[CachedVerifier | None]:
+    if not options.verify:
+        return nullcontext()
+    from normlint.faces.verifying import verifying
+
+    return verifying(options.device, options.verify_timeout)
+
+
 def _without_runs(accepted: Acceptance | None, report: Report) -> Report:
     """Return the report without the runtime findings that the baseline accepts; the others are left out already."""
     if accepted is None:
@@ -117,6 +123,8 @@ def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest
     changed = {at: one for at, one in enumerate(results) if isinstance(one, Fixed) and one.changed}
     if not changed or find_spec("torch") is None:
         return results
+    from normlint.faces.verifying import verifying
+
     proved_by = {one.before.path: _proving_touched(one, requests[one.before.path]) for one in changed.values()}
     with verifying("cpu", None) as verifier:
         ready: list[Result] = [prepared(one, proved_by[one.before.path]) for one in changed.values()]
@@ -126,6 +134,9 @@ def accepted_on_numbers(results: list[Result], requests: Mapping[str, FixRequest
 
 def _proving_touched(fixed: Fixed, request: FixRequest) -> FixRequest:
     """Return the request with jobs prepared only for the norms that a fix has touched."""
+    from normlint.faces.verifying import proving
+    from normlint.verify.program.prepare import prepare
+
     names = {name for _, name in fixed.touched}
 
     def touched(source: Source, unit: Unit, norm: Norm) -> Job | None:

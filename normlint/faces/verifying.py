@@ -17,7 +17,7 @@ from normlint.faces.options import TIMEOUT
 from normlint.faces.terminal import watched
 from normlint.rules.registry import RULES
 from normlint.rules.runtime import Outcome
-from normlint.text.verdict import INTERNAL, MATCH, PRECISION, SKIPPED, WRONG, Verdict
+from normlint.text.verdict import INTERNAL, WEIGHT, Verdict
 from normlint.verify.guard.run import Verifier, VerifierError
 from normlint.verify.job import Job
 from normlint.verify.program.prepare import prepare, prepare_rewritten, prepare_to_execute
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from normlint.faces.options import Targets
 
 EXECUTES: Final = "normlint: --verify=import imports the files that hold norms: their code is executed\n"
-WEIGHT: Final = {SKIPPED: 0, MATCH: 1, PRECISION: 2, WRONG: 3}
 Answers = Iterable[tuple[int, Verdict]]
 
 

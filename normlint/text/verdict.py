@@ -14,6 +14,7 @@ MATCH: Final = "match"
 PRECISION: Final = "precision"
 WRONG: Final = "wrong"
 SKIPPED: Final = "skipped"
+WEIGHT: Final = {SKIPPED: 0, MATCH: 1, PRECISION: 2, WRONG: 3}  # the worse, the more
 PLAIN: Final = "plain"  # the probe of ordinary inputs
 EFFECTIVE_EPS: Final = "effective eps"  # the probe of rows so small that eps matters
 INTERNAL: Final = "internal error of normlint"  # the reason starts with it if normlint itself failed

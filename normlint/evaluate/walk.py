@@ -34,20 +34,6 @@ _BELOW = {
 }
 
 
-def below(node: s.Node) -> tuple[object, ...]:
-    """Return the child nodes, and tuples of child nodes, of a node in text order."""
-    return tuple(getattr(node, name) for name in reversed(_BELOW[type(node)]))
-
-
-def children(holder: s.Node | tuple[object, ...]) -> Iterator[s.Node]:
-    """Yield the direct children of a node in text order."""
-    for part in below(holder) if isinstance(holder, s.Node) else holder:
-        if isinstance(part, s.Node):
-            yield part
-        elif isinstance(part, tuple) and not isinstance(part, Span):
-            yield from children(part)
-
-
 def blocks_of(stmt: s.Stmt) -> tuple[s.Block, ...]:
     """Return the blocks of a compound statement that share its scope."""
     match stmt:

@@ -42,10 +42,8 @@ if TYPE_CHECKING:
 
 QUESTIONS = frozenset(CLASSES["question"].split())
 SIZES = frozenset(
-    (
-        "dim hidden_size d_model embed_dim embedding_dim channels num_channels features n_embd width size d "
-        "normalized_shape hidden_dim head_dim c_in ndim num_features d_head dim_head in_features inner_dim emb_dim"
-    ).split()
+    "dim hidden_size d_model embed_dim embedding_dim channels num_channels features n_embd width size d "
+    "normalized_shape hidden_dim head_dim c_in ndim num_features d_head dim_head in_features inner_dim emb_dim".split()
 )
 
 

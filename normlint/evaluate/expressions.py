@@ -48,10 +48,8 @@ ASSUMED = {
 }  # fmt: skip
 MOST_ITEMS = 8  # iterations of a comprehension
 BUILTINS = frozenset(
-    (
-        "print len float int max min abs sum tuple list range getattr hasattr setattr isinstance type super bool "
-        "str pow round map zip enumerate sorted reversed any all issubclass callable dict set id iter next vars filter"
-    ).split()
+    "print len float int max min abs sum tuple list range getattr hasattr setattr isinstance type super bool str "
+    "pow round map zip enumerate sorted reversed any all issubclass callable dict set id iter next vars filter".split()
 )
 
 

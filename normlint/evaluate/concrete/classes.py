@@ -16,18 +16,14 @@ from normlint.evaluate.concrete.values import CLASS, Exhausted, Scope, Space, Ty
 
 _MADE: Final[WeakSet[type]] = WeakSet()
 _SPECIAL: Final = frozenset(
-    (
-        "__init__ __call__ __len__ __getitem__ __setitem__ __iter__ __next__ __contains__ __eq__ __ne__ __lt__ __le__ "
-        "__gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __neg__ __bool__ __enter__ "
-        "__exit__ __post_init__ __hash__"
-    ).split()
+    "__init__ __call__ __len__ __getitem__ __setitem__ __iter__ __next__ __contains__ __eq__ __ne__ __lt__ __le__ "
+    "__gt__ __ge__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __neg__ __bool__ __enter__ "
+    "__exit__ __post_init__ __hash__".split()
 )
 _OPERATORS: Final = frozenset(
-    (
-        "__pow__ __rpow__ __rsub__ __rtruediv__ __floordiv__ __mod__ __matmul__ __rmatmul__ __and__ __or__ __xor__ "
-        "__invert__ __pos__ __abs__ __iadd__ __isub__ __imul__ __itruediv__ __round__ __int__ __float__ __index__ "
-        "__delitem__ __reversed__"
-    ).split()
+    "__pow__ __rpow__ __rsub__ __rtruediv__ __floordiv__ __mod__ __matmul__ __rmatmul__ __and__ __or__ __xor__ "
+    "__invert__ __pos__ __abs__ __iadd__ __isub__ __imul__ __itruediv__ __round__ __int__ __float__ __index__ "
+    "__delitem__ __reversed__".split()
 )
 _KEPT: Final = frozenset(("__slots__", "__annotations__"))
 _IGNORED: Final = frozenset(

@@ -26,34 +26,28 @@ from normlint.evaluate.syntax import OPERATORS
 # --- names of modules ------------------------------------------------------------------------------------------------
 
 _SPACES: Final = frozenset(
-    (
-        "torch torch.nn torch.nn.functional torch.nn.init torch.nn.parameter torch.nn.modules torch.nn.modules.module "
-        "torch.nn.modules.normalization torch.nn.modules.utils torch.linalg torch.special torch.fft torch.autograd "
-        "torch.autograd.function torch.cuda torch.cuda.amp torch.amp torch.utils torch.utils.checkpoint torch.jit "
-        "torch.compiler torch._dynamo torch.onnx torch.distributed torch.version torch.backends torch.fx torch._C "
-        "math numbers functools typing typing_extensions collections collections.abc abc operator copy warnings "
-        "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types packaging "
-        "packaging.version platform sys torch.cuda.nvtx torch.profiler"
-    ).split()
+    "torch torch.nn torch.nn.functional torch.nn.init torch.nn.parameter torch.nn.modules torch.nn.modules.module "
+    "torch.nn.modules.normalization torch.nn.modules.utils torch.linalg torch.special torch.fft torch.autograd "
+    "torch.autograd.function torch.cuda torch.cuda.amp torch.amp torch.utils torch.utils.checkpoint torch.jit "
+    "torch.compiler torch._dynamo torch.onnx torch.distributed torch.version torch.backends torch.fx torch._C "
+    "math numbers functools typing typing_extensions collections collections.abc abc operator copy warnings "
+    "logging contextlib dataclasses einops einops.layers einops.layers.torch numpy __future__ types packaging "
+    "packaging.version platform sys torch.cuda.nvtx torch.profiler".split()
 )
 PACKAGES: Final = frozenset(path.partition(".")[0] for path in _SPACES)
 _DENIED: Final = "from_file frombuffer set_ resize_ resize_as_ resize_as_sparse_ record_stream backward".split()
 _FUNCTIONS: Final = frozenset(
-    (
-        "is_tensor get_default_dtype is_grad_enabled is_inference_mode_enabled is_autocast_enabled get_autocast_dtype "
-        "get_autocast_gpu_dtype get_autocast_cpu_dtype is_autocast_cpu_enabled broadcast_shapes typename asarray "
-        "from_numpy finfo iinfo device Size no_grad enable_grad inference_mode set_grad_enabled autocast dtype "
-        "sym_max sym_min"
-    ).split()
+    "is_tensor get_default_dtype is_grad_enabled is_inference_mode_enabled is_autocast_enabled get_autocast_dtype "
+    "get_autocast_gpu_dtype get_autocast_cpu_dtype is_autocast_cpu_enabled broadcast_shapes typename asarray "
+    "from_numpy finfo iinfo device Size no_grad enable_grad inference_mode set_grad_enabled autocast dtype "
+    "sym_max sym_min".split()
 )
 # Decorators that don't change what is computed.
 _UNCHANGING: Final = frozenset(
-    (
-        "torch.compile torch.jit.script torch.jit.script_method torch.jit.ignore torch.jit.export torch.jit.unused "
-        "torch.jit.script_if_tracing torch.compiler.disable torch.compiler.allow_in_graph torch._dynamo.disable "
-        "torch._dynamo.allow_in_graph torch.fx.wrap typing.overload typing.final typing.runtime_checkable "
-        "typing.no_type_check typing_extensions.override typing.override torch.jit.interface"
-    ).split()
+    "torch.compile torch.jit.script torch.jit.script_method torch.jit.ignore torch.jit.export torch.jit.unused "
+    "torch.jit.script_if_tracing torch.compiler.disable torch.compiler.allow_in_graph torch._dynamo.disable "
+    "torch._dynamo.allow_in_graph torch.fx.wrap typing.overload typing.final typing.runtime_checkable "
+    "typing.no_type_check typing_extensions.override typing.override torch.jit.interface".split()
 )
 _TRACED: Final = re.compile(r"is_\w*(?:scripting|tracing|compiling|export(?:ing)?)\Z")  # whether torch is at it
 _NO_OPS: Final = (
@@ -64,10 +58,8 @@ _NO_OPS: Final = (
 _LOGGERS: Final = ("get_logger", "getLogger", "init_logger")
 # Decorators of other packages that don't change what is computed.
 _UNCHANGING_ELSEWHERE: Final = frozenset(
-    (
-        "use_kernel_forward_from_hub use_kernel_func_from_hub use_kernelized_func auto_docstring deprecate_kwarg "
-        "add_start_docstrings add_start_docstrings_to_model_forward jaxtyped beartype typechecked"
-    ).split()
+    "use_kernel_forward_from_hub use_kernel_func_from_hub use_kernelized_func auto_docstring deprecate_kwarg "
+    "add_start_docstrings add_start_docstrings_to_model_forward jaxtyped beartype typechecked".split()
 )
 _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "torch.autograd": frozenset(["Function"]),
@@ -295,11 +287,9 @@ def _is_torch(name: str, found: Any) -> bool:
 # --- Python's own names ----------------------------------------------------------------------------------------------
 
 _BUILTINS: Final = frozenset(
-    (
-        "abs all any bool callable classmethod dict divmod enumerate filter float frozenset int issubclass iter len "
-        "list map max min next object property range reversed round set slice sorted staticmethod sum super tuple zip "
-        "str chr ord NotImplemented Ellipsis"
-    ).split()
+    "abs all any bool callable classmethod dict divmod enumerate filter float frozenset int issubclass iter len "
+    "list map max min next object property range reversed round set slice sorted staticmethod sum super tuple zip "
+    "str chr ord NotImplemented Ellipsis".split()
 )
 
 
@@ -387,20 +377,16 @@ def _internals(torch: Any) -> frozenset[str]:
 # --- attributes of torch's objects -----------------------------------------------------------------------------------
 
 _OF_TENSOR: Final = frozenset(
-    (
-        "shape dtype device ndim T mT H mH data grad requires_grad is_leaf is_cuda is_cpu is_meta is_mps is_xpu "
-        "is_sparse is_quantized is_nested is_mkldnn layout itemsize nbytes names nelement ndimension tolist type float "
-        "half bfloat16 double int long short bool byte char new_tensor unique cfloat cdouble"
-    ).split()
+    "shape dtype device ndim T mT H mH data grad requires_grad is_leaf is_cuda is_cpu is_meta is_mps is_xpu "
+    "is_sparse is_quantized is_nested is_mkldnn layout itemsize nbytes names nelement ndimension tolist type float "
+    "half bfloat16 double int long short bool byte char new_tensor unique cfloat cdouble".split()
 )
 _OF_MODULE: Final = frozenset(
-    (
-        "training parameters named_parameters buffers named_buffers state_dict load_state_dict children "
-        "named_children modules named_modules register_parameter register_buffer register_module add_module train "
-        "eval to float half bfloat16 double cuda cpu type requires_grad_ apply zero_grad forward extra_repr "
-        "get_parameter get_buffer get_submodule reset_parameters append extend insert keys values items pop update "
-        "__init__ __call__ __len__ __getitem__ __contains__ _get_name"
-    ).split()
+    "training parameters named_parameters buffers named_buffers state_dict load_state_dict children "
+    "named_children modules named_modules register_parameter register_buffer register_module add_module train "
+    "eval to float half bfloat16 double cuda cpu type requires_grad_ apply zero_grad forward extra_repr "
+    "get_parameter get_buffer get_submodule reset_parameters append extend insert keys values items pop update "
+    "__init__ __call__ __len__ __getitem__ __contains__ _get_name".split()
 )
 _OF_FUNCTION: Final = ("apply", "forward", "backward")
 CONTEXT: Final = "autograd.function.FunctionCtx"

@@ -10,7 +10,7 @@ from normlint.evaluate import algebra, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import NAMED, DType
-from normlint.evaluate.monomial import NOWHERE, Apply, Input, Mono, Param
+from normlint.evaluate.monomial import NOWHERE, Apply, Input, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef, Instance, Super
 from normlint.evaluate.ops import measured, shapes, signatures
 from normlint.evaluate.ops.casts import detach
@@ -59,8 +59,8 @@ def get(m: Machine, base: Value, name: str, span: Span) -> Value:
             return of_super(m, above, name)
         case Defined(ref=ClassRef() as cls):
             found = _of_class(m, cls, name) or Opaque(f"{cls.qualname}.{name}")
-            ref = found.ref if isinstance(found, Defined) else None
-            return _bind(m, found, base, span) if isinstance(ref, FunctionRef) and ref.kind == "class" else found
+            ref = found.defined(FunctionRef)
+            return _bind(m, found, base, span) if ref is not None and ref.kind == "class" else found
         case Path(dotted=dotted):
             return imported(f"{dotted}.{name}")
         case Tup(items=items) if name in _FIELDS and len(items) == 2:
@@ -127,7 +127,7 @@ def _of_norm_module(x: Product, name: str) -> Product | None:
     if "eps" in name.lower():
         return scalar(f"{owner}.{name}")
     gain = guessed(name)
-    return replace(gain, mono=_renamed(gain, Param(f"{owner}.{name}", "unknown"))) if gain is not None else None
+    return gain.with_atom(Param(f"{owner}.{name}", "unknown")) if gain is not None else None
 
 
 def _is_operation(name: str) -> bool:
@@ -142,7 +142,7 @@ def _of_scalar(m: Machine, x: Product, name: str) -> Value:
         return Method(x, name)
     config = m.ctx.configs.get(describe(x))
     known = get(m, config, name, span=x.span) if config is not None else None
-    return scalar(f"{describe(x)}.{name}", known.number if isinstance(known, Product) else None)
+    return scalar(f"{describe(x)}.{name}", known.number if known is not None else None)
 
 
 # --- self ------------------------------------------------------------------------------------------------------------
@@ -192,8 +192,8 @@ OWN = {"__dict__": "", "_parameters": "parameter", "_buffers": "buffer"}  # role
 
 
 def _has_role(value: Value, role: str) -> bool:
-    atom = value.sole.atom if isinstance(value, Product) and value.sole else None
-    return not role or (isinstance(atom, Param) and atom.role == role)
+    param = value.param
+    return not role or (param is not None and param.role == role)
 
 
 def _guess(instance: Instance, name: str) -> Value:
@@ -217,12 +217,10 @@ def _of_class(m: Machine, cls: ClassRef, name: str) -> Value | None:
 
 def _bind(m: Machine, found: Value, receiver: Value, span: Span) -> Value:
     """Return a class attribute as it is read from the receiver: a bound method, a static one, or a property's value."""
-    if not (isinstance(found, Defined) and isinstance(found.ref, FunctionRef)):
+    ref = found.defined(FunctionRef)
+    if ref is None or ref.kind == "static":
         return found
-    ref = found.ref
-    if ref.kind == "static":
-        return found
-    bound = Defined(FunctionRef(ref.node, ref.env, ref.qualname, ref.owner, receiver), found.text)
+    bound = Defined(ref.received_by(receiver), describe(found))
     return m.call(bound, Args(), span) if ref.kind == "property" else bound
 
 
@@ -257,7 +255,7 @@ def _within(m: Machine, place: Span, name: str) -> Value | None:
 def receiver_of(m: Machine) -> Instance | None:
     """Return the instance `self` of the running method; None if there is none."""
     receiver = m.frames[-1].receiver if m.frames else None
-    return receiver.ref if isinstance(receiver, Defined) and isinstance(receiver.ref, Instance) else None
+    return receiver.defined(Instance) if receiver is not None else None
 
 
 def _key(place: Span, name: str) -> str:
@@ -270,20 +268,10 @@ def set_attribute(instance: Instance, name: str, value: Value) -> None:
         for key, held in value.items:
             set_attribute(instance, str(key), held)
         return
-    if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
-        atom = value.sole.atom
-        if not atom.name:
-            if any(step.op == "detach" for step in value.sole.steps):
-                atom = replace(atom, role="tensor")
-            value = replace(value, mono=_renamed(value, replace(atom, name=name)), dtype=_module_dtype(value.dtype))
+    made = value.param
+    if isinstance(value, Product) and made is not None and not made.name:
+        detached = any(step.op == "detach" for step in value.mono.factors[0].steps)
+        dtype = DType.PARAM if value.dtype is DType.FP32 else value.dtype  # which the module's tensors share
+        named = replace(made, name=name, role="tensor" if detached else made.role)
+        value = replace(value.with_atom(named), dtype=dtype)
     instance.attrs[name] = value
-
-
-def _module_dtype(dtype: DType) -> DType:
-    """Return the dtype of a tensor in a module, which fp32 ones share with the parameters."""
-    return DType.PARAM if dtype is DType.FP32 else dtype
-
-
-def _renamed(value: Product, atom: Param) -> Mono:
-    factor = value.mono.factors[0]
-    return Mono(1.0, (replace(factor, atom=atom),))

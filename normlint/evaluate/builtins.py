@@ -9,12 +9,13 @@ from normlint.evaluate import containers, functional, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, receiver_of, set_attribute
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Param, Size, mono_of
+from normlint.evaluate.monomial import ONCE, Apply, Factor, Layout, Mono, Size, mono_of
 from normlint.evaluate.objects import Env, Instance, Partial, Super
 from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.casts import item
 from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.table import Arguments, Bound, Given, bind, method_key
+from normlint.evaluate.ops.tensors import init_of
 from normlint.evaluate.statements import rebind, share
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import (
@@ -103,7 +104,7 @@ def _list(m: Machine, args: list[Value], node: s.Call) -> Value:
 
 def _range(m: Machine, args: list[Value], node: s.Call) -> Value:
     """Evaluate `range(…)` as a tuple if it is constant, and as the last axes if it counts from the end."""
-    numbers = [a.whole for a in args if isinstance(a, Product) and a.whole is not None]
+    numbers = [a.whole for a in args if a.whole is not None]
     if len(numbers) == len(args) in (1, 2, 3) and max(map(abs, numbers)) < 64 and numbers[2:] != [0]:
         return Tup(tuple(number(float(i)) for i in range(*numbers)))
     first = args[0] if args else None
@@ -128,23 +129,22 @@ def _getattr(m: Machine, args: list[Value], node: s.Call) -> Value:
 
 
 def _setattr(m: Machine, args: list[Value], node: s.Call) -> Value:
-    target = args[0] if len(args) == 3 else None
-    if isinstance(target, Defined) and isinstance(target.ref, Instance) and isinstance(args[1], Constant):
-        set_attribute(target.ref, str(args[1].value), args[2])
+    target = args[0].defined(Instance) if len(args) == 3 else None
+    if target is not None and isinstance(args[1], Constant):
+        set_attribute(target, str(args[1].value), args[2])
     return Constant(None)
 
 
 def _hasattr(m: Machine, args: list[Value], node: s.Call) -> Value:
-    owner = args[0].ref if args and isinstance(args[0], Defined) else None
-    if isinstance(owner, Instance) and len(args) == 2 and isinstance(args[1], Constant):
+    owner = args[0].defined(Instance) if len(args) == 2 else None
+    if owner is not None and isinstance(args[1], Constant):
         return Constant(args[1].value in owner.attrs)
     return Opaque(m.module.source(node.span))
 
 
 def _type(m: Machine, args: list[Value], node: s.Call) -> Value:
-    instance = args[0].ref if len(args) == 1 and isinstance(args[0], Defined) else None
-    known = isinstance(instance, Instance) and instance.cls is not None
-    return Defined(instance.cls, "type") if known and isinstance(instance, Instance) else Opaque("type")
+    instance = args[0].defined(Instance) if len(args) == 1 else None
+    return Opaque("type") if instance is None or instance.cls is None else Defined(instance.cls, "type")
 
 
 def _super(m: Machine, args: list[Value], node: s.Call) -> Value:
@@ -249,17 +249,16 @@ def refill(m: Machine, env: Env, target: s.Expr, name: str, rest: Sequence[s.Arg
     while isinstance(target, s.Attribute) and target.name == "data":
         target = target.base
     value = m.eval(env, target)
-    if not (isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param)):
+    param = value.param
+    if not isinstance(value, Product) or param is None:
         return None
     init = _FILLS.get(name) or _filled_with(m, env, name, rest)
-    given = m.eval(env, rest[0].value) if name == "fill_" and rest else None
-    held = given.mono if isinstance(given, Product) and not given.tensor else None
-    atom = replace(value.sole.atom, init=init, first=held)
-    if not atom.name:
-        m.ctx.recipes[atom.span] = None  # its numbers are no longer those of its recipe
-    filled = replace(value, mono=Mono(1.0, (replace(value.sole, atom=atom),)))
+    held = m.eval(env, rest[0].value).length if name == "fill_" and rest else None
+    if not param.name:
+        m.ctx.recipes[param.span] = None  # its numbers are no longer those of its recipe
+    filled = value.with_atom(replace(param, init=init, first=held))
     rebind(m, env, target, filled)
-    share(m, value.sole.atom, init, held)
+    share(m, param, init, held)
     return filled
 
 
@@ -267,11 +266,9 @@ def _filled_with(m: Machine, env: Env, name: str, rest: Sequence[s.Argument]) ->
     """Return the kind of values after `fill_(value)`, `normal_(mean)` or any other filling method."""
     given = next((a for a in rest if a.name in ("", "mean", "val", "value")), None)
     value = m.eval(env, given.value) if given else number(0.0)
-    known = value.number if isinstance(value, Product) else None
     if name in _RANDOM:
-        return "random" if known == 0 else "data"
-    filled = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if known is None else known, "data")
-    return filled if given and name in ("fill_", "constant_") else "data"
+        return "random" if value.number == 0 else "data"
+    return init_of(value.number) if given and name in ("fill_", "constant_") else "data"
 
 
 def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span) -> Value | None:

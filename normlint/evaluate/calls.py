@@ -280,6 +280,6 @@ def _star_argument(args: Arguments) -> Value:
 
 def _unknown_argument(param: s.Parameter, default: Value | None) -> Value:
     """Return an unknown value for a parameter: a number if its default is one, else a tensor."""
-    if isinstance(default, Product) and default.number is not None:
+    if default is not None and default.number is not None:
         return scalar(param.name, None, param.span)
     return algebra.opaque(param.name, (), param.span, pure=False, data=True)

@@ -100,7 +100,7 @@ def key_of(value: Value | None) -> object | None:
     """Return the key that a value is in a dict, where 1, 1.0 and True are equal; None if it isn't known."""
     if isinstance(value, Constant):
         return value.value
-    return value.number if isinstance(value, Product) else None
+    return value.number if value is not None else None
 
 
 def of_key(key: object) -> Value:
@@ -124,7 +124,7 @@ def store(held: Tup | Dict, key: Value | None, value: Value) -> Value:
     if isinstance(held, Dict):
         known = key_of(key)
         return stored(held, {known: value}) if known is not None else Dict((), more=True)
-    at = key.whole if isinstance(key, Product) else None
+    at = key.whole if key is not None else None
     if at is None or not -len(held.items) <= at < len(held.items):
         return Opaque("list")
     items = list(held.items)

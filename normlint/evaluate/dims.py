@@ -21,16 +21,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
-from normlint.evaluate.monomial import (
-    Layout,
-    Mono,
-    Scalar,
-    Through,
-    bears_data,
-    bears_stat,
-    mono_of,
-    stats_of,
-)
+from normlint.evaluate.monomial import Layout, Mono, Scalar, Through, bears_data, bears_stat, mono_of, stats_of
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 

@@ -14,7 +14,7 @@ from normlint.evaluate.module import Use
 from normlint.evaluate.monomial import Input, Param
 from normlint.evaluate.objects import ClassRef, FunctionRef
 from normlint.evaluate.ops.table import Arguments, Given
-from normlint.evaluate.value import Defined, Opaque, Product, Value, of_atom, scalar
+from normlint.evaluate.value import Opaque, Value, of_atom, scalar
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 
@@ -49,13 +49,13 @@ def symbol(m: Machine, param: s.Parameter) -> Value:
         return of_atom(Param(param.name, "unknown"), DType.PARAM, param.span)
     if isinstance(param.annotation, s.Name):
         config = m.lookup(m.globals, param.annotation.id)
-        if isinstance(config, Defined) and isinstance(config.ref, ClassRef):
+        if config is not None and config.defined(ClassRef) is not None:
             m.ctx.configs[param.name] = config
     if isinstance(default, s.Literal) and isinstance(default.value, bool | int | float):
         return scalar(param.name, float(default.value), param.span)
     if isinstance(default, s.Unary | s.Binary | s.Name | s.Attribute):
         value = m.eval(m.globals, default)
-        if isinstance(value, Product) and value.number is not None:
+        if value.number is not None:
             return scalar(param.name, value.number, param.span)
     return scalar(param.name, None, param.span)
 
@@ -101,11 +101,6 @@ def _argument(m: Machine, param: s.Parameter, *, function: bool, first: bool) ->
         m.ctx.possible[DType.INPUT] = frozenset((f"fp{wide[1]}",))
     dtype = DType.INT if integral else m.ctx.input_dtype
     return of_atom(Input(param.name, integral), dtype, param.span, alias=param.name)
-
-
-def received(ref: FunctionRef, receiver: Value) -> FunctionRef:
-    """Return a method bound to its receiver."""
-    return FunctionRef(ref.node, ref.env, ref.qualname, ref.owner, receiver)
 
 
 def is_bare_method(ref: FunctionRef) -> bool:

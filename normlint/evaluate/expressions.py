@@ -106,7 +106,7 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     if isinstance(left, Tup) and isinstance(right, Tup) and op == "+":
         return tup(left.items + right.items)
     if isinstance(left, Tup) and op == "*":
-        times = right.number if isinstance(right, Product) else None
+        times = right.number
         sole = right.sole.atom if isinstance(right, Product) and right.sole else None
         if times is None and isinstance(sole, Size | Scalar) and left.items == (Constant(None),):
             return left  # one new axis for each length of a shape, which is taken to have one
@@ -189,7 +189,7 @@ def _logic(m: Machine, env: Env, node: s.Logic) -> Value:
         value = m.eval(env, one)
         if node.op == "or" and isinstance(value, Product) and not value.tensor:
             other = m.eval(env, following)
-            if isinstance(other, Product) and other.number == 0:
+            if other.number == 0:
                 return value  # n or 0 is n
         if m.truth(env, one) == (node.op == "or"):
             return value

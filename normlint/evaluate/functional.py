@@ -108,7 +108,7 @@ def _to_python(m: Machine, value: Value, span: Span) -> Any:
     items = items_of(m, value)
     if items is not None:
         return [_to_python(m, item, span) if isinstance(item, Tup) else item for item in items]
-    if isinstance(value, Product) and value.number is not None:
+    if value.number is not None:
         return value.number if value.whole is None else value.whole
     if isinstance(value, Constant):
         return value.value
@@ -246,7 +246,7 @@ def _zip(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value 
 def _extreme(m: Machine, values: list[Value], args: Arguments, span: Span) -> Value | None:
     """Evaluate max or min with unknown values as an unknown number; None if all are known."""
     items = (items_of(m, values[0]) if len(values) == 1 else None) or values
-    if args.keywords or all(isinstance(v, Product) and v.number is not None for v in items):
+    if args.keywords or all(v.number is not None for v in items):
         return None
     return scalar(f"{m.module.source(span)[:3]}({', '.join(map(describe, values))})")
 
@@ -262,12 +262,9 @@ def _call_vmapped(m: Machine, values: list[Value], args: Arguments, span: Span) 
     """Evaluate a call of a vmapped function along the first axis; None for any other axis."""
     function, dims, out, *tensors = values
     axes = dims.items if isinstance(dims, Tup) else [dims] * len(tensors)
-    parts = [
-        pieces.rows(m.ctx, v, span) if isinstance(a, Product) and a.number == 0 else v
-        for v, a in zip(tensors, axes, strict=False)
-    ]
+    parts = [pieces.rows(m.ctx, v, span) if a.number == 0 else v for v, a in zip(tensors, axes, strict=False)]
     whole = isinstance(dims, Product) or any(isinstance(a, Product) and a.number != 0 for a in axes)
-    if not isinstance(out, Product) or out.number != 0 or None in parts or (whole and dims != number(0.0)):
+    if out.number != 0 or None in parts or (whole and dims != number(0.0)):
         return None
     one = m.call(function, Args(tuple(Given(v, span) for v in parts if v is not None)), span)
     again = pieces.stacked_again(one)

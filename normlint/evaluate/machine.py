@@ -144,6 +144,6 @@ class Machine:
         if isinstance(node, s.Function):
             return Defined(FunctionRef(node, env, qualname), node.name)
         values = [self.eval(env, base) for base in node.bases]
-        inside = tuple(v.ref for v in values if isinstance(v, Defined) and isinstance(v.ref, ClassRef))
+        inside = tuple(cls for v in values if (cls := v.defined(ClassRef)) is not None)
         outside = tuple(v.dotted for v in values if isinstance(v, Path))
         return Defined(ClassRef(node, env, qualname, inside, outside), node.name)

@@ -9,7 +9,7 @@ from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import get, receiver_of, set_attribute
 from normlint.evaluate.binding import Args
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import NOWHERE, Mono, Param
+from normlint.evaluate.monomial import NOWHERE, Mono, Param, mono_of
 from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.ops import shaping
 from normlint.evaluate.ops.table import Arguments, Given
@@ -50,7 +50,7 @@ def made(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
     """Return an instance of a class of the text; a module is opaque here, since it is evaluated as an entry."""
     if not any(c.outside for c in cls.lineage()) and len(m.frames) < MOST_FRAMES:
         return _instance(m, cls, args, span)
-    return Opaque(f"module {cls.qualname}", span, tuple(_number(g.value) for g in args.positional))
+    return Opaque(f"module {cls.qualname}", span, tuple(g.value.length for g in args.positional))
 
 
 def _instance(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
@@ -78,8 +78,8 @@ MOST_FRAMES = 6  # frames, beyond which constructors aren't run
 
 def called(m: Machine, func: Value, args: Arguments, span: Span) -> Value:
     """Return the value of a call of a module, of `self.register_buffer` and the like, or of an opaque value."""
-    cls = func.ref.cls if isinstance(func, Defined) and isinstance(func.ref, Instance) else None
-    if cls is not None and any("__call__" in c.members for c in cls.lineage()):
+    own = func.defined(Instance)
+    if own is not None and own.cls is not None and any("__call__" in c.members for c in own.cls.lineage()):
         return m.call(get(m, func, "__call__", span), args, span)
     text = func.text if isinstance(func, Opaque) else "module"
     tensors = [g.value for g in args.positional if isinstance(g.value, Product) and g.value.tensor]
@@ -155,11 +155,7 @@ def _sizes(args: Arguments) -> tuple[Mono | None, ...]:
     given = [first[i] if i < len(first) else named[i] for i in range(len(_SIZE_NAMES))]
     values = [g.value if g is not None else None for g in given]
     single = [v.items[0] if isinstance(v, Tup) and len(v.items) == 1 else v for v in values]
-    return tuple(map(_number, single))
-
-
-def _number(value: Value | None) -> Mono | None:
-    return value.mono if isinstance(value, Product) and not value.tensor else None
+    return tuple(v.length if v is not None else None for v in single)
 
 
 _SIZE_NAMES = (
@@ -187,9 +183,9 @@ def _registered_value(args: Arguments) -> Value:
 
 
 def _registered(value: Value, role: str, name: str, span: Span) -> Value:
-    if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
-        atom = replace(value.sole.atom, role=role, name=name)
-        return replace(value, mono=of_atom(atom, value.dtype).mono, dtype=DType.PARAM)
+    param = value.param
+    if isinstance(value, Product) and param is not None:
+        return replace(value, mono=mono_of(replace(param, role=role, name=name)), dtype=DType.PARAM)
     if isinstance(value, Constant):
         return value
     return of_atom(Param(name, role, "data", None, span), DType.PARAM, span)

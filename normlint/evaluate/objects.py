@@ -43,6 +43,10 @@ class FunctionRef:
         """The statements of the body; a lambda has none."""
         return self.node.body if isinstance(self.node, s.Function) else ()
 
+    def received_by(self, receiver: Value) -> FunctionRef:
+        """Return the method bound to its receiver."""
+        return FunctionRef(self.node, self.env, self.qualname, self.owner, receiver)
+
     @property
     def kind(self) -> str:
         """The kind by its decorators: method, static, class or property."""

@@ -11,7 +11,7 @@ from normlint.evaluate.attributes import of_instance
 from normlint.evaluate.calls import call, enter, given_back
 from normlint.evaluate.context import Abandon, Context, Exhausted
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.entry import Entry, is_bare_method, made_with, received, symbolic
+from normlint.evaluate.entry import Entry, is_bare_method, made_with, symbolic
 from normlint.evaluate.machine import Frame, Machine
 from normlint.evaluate.module import Module
 from normlint.evaluate.objects import Env, FunctionRef, Instance
@@ -118,9 +118,9 @@ class Run:
             return
         m, cls = self._m, self._entry.cls
         init = of_instance(m, self._instance, "__init__", cls.node.span) if cls else None
-        if isinstance(init, Defined) and isinstance(init.ref, FunctionRef):
-            self._made_in = enter(m, init.ref, made_with(m, init.ref))
-            self._run_statements(init.ref.block, self._made_in, 0, making=True)
+        if init is not None and (ref := init.defined(FunctionRef)) is not None:
+            self._made_in = enter(m, ref, made_with(m, ref))
+            self._run_statements(ref.block, self._made_in, 0, making=True)
         elif base := torch_norms.base_of(cls):
             torch_norms.initialise(base, self._instance, torch_norms.symbolic(base), self._entry.span)
 
@@ -132,7 +132,7 @@ class Run:
             m.frames[-1] = Frame(None, "<module>", entry.span)
             return self._run_statements(entry.block, m.globals, 0)
         if ref.kind != "static" and (entry.cls or is_bare_method(ref)):
-            ref = received(ref, Defined(self._instance, "self"))
+            ref = ref.received_by(Defined(self._instance, "self"))
         arguments = symbolic(m, ref, bound=bool(ref.receiver))
         for given in arguments.values:
             if entry.vector and isinstance(given.value, Product) and given.value.tensor:
@@ -190,7 +190,7 @@ class Run:
         m = self._m
         for ref in m.waiting[:_MOST_WAITING]:
             bare = is_bare_method(ref)
-            inner = received(ref, Defined(Instance(None), "self")) if bare else ref
+            inner = ref.received_by(Defined(Instance(None), "self")) if bare else ref
             call(m, Defined(inner), symbolic(m, inner, bound=bare), self._entry.span)
 
     def _mark_returned(self, result: Value | None) -> None:
@@ -217,5 +217,5 @@ def _attributes(value: Value) -> Iterator[dict[str, Value]]:
     if isinstance(value, Tup):
         for item in value.items:
             yield from _attributes(item)
-    elif isinstance(value, Defined) and isinstance(value.ref, Instance):
-        yield value.ref.attrs
+    elif (instance := value.defined(Instance)) is not None:
+        yield instance.attrs

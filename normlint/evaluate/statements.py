@@ -18,6 +18,7 @@ from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops import pieces
 from normlint.evaluate.ops.casts import cast
 from normlint.evaluate.ops.table import Given
+from normlint.evaluate.ops.tensors import init_of
 from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Pieces, Product, Shape, Tup, Value, scalar
 from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
@@ -56,8 +57,8 @@ def execute(m: Machine, env: Env, block: s.Block) -> Outcome:
 def _assign(m: Machine, env: Env, stmt: s.Assign) -> Outcome:
     value = m.eval(env, stmt.value)
     m.flow(value, stmt.value.span, parts=stmt.value.items if isinstance(stmt.value, s.Sequence) else ())
-    if isinstance(stmt.value, s.Lambda) and isinstance(value, Defined) and isinstance(value.ref, FunctionRef):
-        value.ref.qualname = getattr(stmt.targets[0], "id", value.ref.qualname)
+    if isinstance(stmt.value, s.Lambda) and (ref := value.defined(FunctionRef)) is not None:
+        ref.qualname = getattr(stmt.targets[0], "id", ref.qualname)
     for target in stmt.targets:
         bind_target(m, env, target, value)
     return None
@@ -72,8 +73,8 @@ def bind_target(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
             m.carry(name, value)
         case s.Attribute(base=base, name=name):
             owner = m.eval(env, base)
-            if isinstance(owner, Defined) and isinstance(owner.ref, Instance):
-                set_attribute(owner.ref, name, value)
+            if (instance := owner.defined(Instance)) is not None:
+                set_attribute(instance, name, value)
                 m.carry(name, value)
             elif isinstance(owner, Opaque):
                 set_within(m, owner, name, value)
@@ -95,10 +96,9 @@ def _store_item(m: Machine, env: Env, target: s.Subscript, value: Value) -> None
     if isinstance(held, Product):
         if held.alias:
             m.ctx.note("mutation", span, held.alias)
-        own = held.sole.atom if held.sole else None
-        if isinstance(own, Param) and own.name and all(map(subscripts.is_full, target.index)):
-            known = value.number if isinstance(value, Product) else None
-            share(m, own, {0.0: "zeros", 1.0: "ones"}.get(-1.0 if known is None else known, "data"), None)
+        own = held.param
+        if own is not None and own.name and all(map(subscripts.is_full, target.index)):
+            share(m, own, init_of(value.number), None)
             return
         changed = replace(algebra.opaque("stored", (), span, pure=False, data=True), dtype=held.dtype)
         rebind(m, env, target.base, changed)
@@ -107,13 +107,12 @@ def _store_item(m: Machine, env: Env, target: s.Subscript, value: Value) -> None
 def share(m: Machine, old: Param, init: str, first: Mono | None) -> None:
     """Update the attributes that hold a parameter which was filled through another name, a view or a loop."""
     instance = receiver_of(m)
-    for name, value in instance.attrs.items() if instance is not None else ():
-        sole = value.sole if isinstance(value, Product) else None
-        own = sole.atom if sole is not None and isinstance(sole.atom, Param) else None
+    attrs = instance.attrs if instance is not None else {}
+    for name, value in attrs.items():
+        own = value.param
         same = own is not None and bool(own.name) and (own.span, own.name) == (old.span, old.name)
-        if same and isinstance(value, Product) and sole is not None and own is not None and instance is not None:
-            atom = replace(own, init=init, first=first)
-            instance.attrs[name] = replace(value, mono=Mono(1.0, (replace(sole, atom=atom),)))
+        if isinstance(value, Product) and own is not None and same:
+            attrs[name] = value.with_atom(replace(own, init=init, first=first))
 
 
 def rebind(m: Machine, env: Env, target: s.Expr, value: Value) -> None:
@@ -374,8 +373,8 @@ def _define(m: Machine, env: Env, stmt: s.Function | s.Class) -> Outcome:
     prefix = "" if m.frame.qualname == "<module>" else f"{m.frame.qualname}."
     value = m.define(stmt, env, prefix)
     env.names[stmt.name] = value
-    if isinstance(value, Defined) and isinstance(value.ref, FunctionRef) and m.marked((stmt,)):
-        m.waiting.append(value.ref)
+    if (ref := value.defined(FunctionRef)) is not None and m.marked((stmt,)):
+        m.waiting.append(ref)
     for decorator in reversed(stmt.decorators) if isinstance(stmt, s.Function) else ():
         made = m.call(m.eval(env, decorator), Args((Given(env.names[stmt.name], stmt.span),)), decorator.span)
         if isinstance(made, Defined):  # as `vmap` and decorators of the text do

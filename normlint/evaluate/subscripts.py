@@ -9,8 +9,7 @@ from normlint.evaluate import algebra
 from normlint.evaluate import syntax as s
 from normlint.evaluate.containers import key_of
 from normlint.evaluate.dims import is_symbol, without
-from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Apply, Mono, Param, Size
+from normlint.evaluate.monomial import Apply, Param
 from normlint.evaluate.objects import Env
 from normlint.evaluate.ops import measured, shapes, shaping
 from normlint.evaluate.ops.reductions import axes_of
@@ -27,8 +26,8 @@ from normlint.evaluate.value import (
     Tup,
     Value,
     number,
-    of_atom,
     scalar,
+    size_of,
 )
 from normlint.text.finding import Span
 from normlint.text.frozen import replace
@@ -57,8 +56,7 @@ def subscript(m: Machine, env: Env, node: s.Subscript) -> Value:
 
 def _bound(m: Machine, env: Env, node: s.Expr | None) -> int | None:
     """Return an index or bound of a slice as an integer; None if there is none or it is unknown."""
-    value = m.eval(env, node) if node is not None else None
-    return value.whole if isinstance(value, Product) else None
+    return m.eval(env, node).whole if node is not None else None
 
 
 def _item(m: Machine, env: Env, base: Shape | Tup, index: tuple[s.Expr, ...], span: Span) -> Value:
@@ -78,7 +76,7 @@ def _slice(m: Machine, env: Env, base: Shape | Tup, index: s.Slice) -> Value | N
     """Return a slice of a tuple or shape; None if its bounds aren't known."""
     parts = (index.lower, index.upper, index.step)
     given = [m.eval(env, node) if node is not None else Constant(None) for node in parts]
-    bounds = [value.whole if isinstance(value, Product) else None for value in given]
+    bounds = [value.whole for value in given]
     unknown = any(at is None and value != Constant(None) for at, value in zip(bounds, given, strict=True))
     if unknown or bounds[2] == 0:
         return None
@@ -105,7 +103,7 @@ def size(m: Machine, shape: Shape, at: int) -> Value:
     if length is not None and not is_symbol(length) and all(isinstance(f.atom, Param) for f in shape.of.mono.factors):
         return Product(length)
     axis = at - rank if rank is not None and at >= 0 else at
-    found = of_atom(Size(Mono(1.0, shape.of.mono.factors), axis, shape.of.layout), DType.WEAK, tensor=False)
+    found = size_of(shape.of, axis)
     m.ctx.shapes.unite(length, found.mono)
     return found
 
@@ -187,13 +185,12 @@ def _removed_axis(index: Sequence[object]) -> float | None:
 
 def _part_of_parameter(m: Machine, env: Env, base: Product, index: Sequence[object], span: Span) -> Product | None:
     """Return a parameter indexed by slices and numbers as a parameter; None for any other index."""
-    sole = base.sole
+    param = base.param
     numbered = all(isinstance(i, s.Slice) or (isinstance(i, Product) and i.number is not None) for i in index)
-    if sole is None or not isinstance(sole.atom, Param) or not sole.atom.name or not numbered:
+    if param is None or not param.name or not numbered:
         return None
     within = ", ".join(_index_text(m, env, i) for i in index)
-    atom = replace(sole.atom, name=f"{sole.atom.name}[{within}]", shape=None)
-    return replace(base, mono=Mono(1.0, (replace(sole, atom=atom),)), shape=None, span=span)
+    return replace(base.with_atom(replace(param, name=f"{param.name}[{within}]", shape=None)), shape=None, span=span)
 
 
 def _index_text(m: Machine, env: Env, item: object) -> str:

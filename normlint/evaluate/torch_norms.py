@@ -59,9 +59,10 @@ def constructed(dotted: str, args: Arguments, span: Span) -> Value | None:
     """Evaluate a call like `nn.LayerNorm.__init__(self, dim, eps=eps)`; None for any other constructor."""
     base = dotted.removesuffix(".__init__")
     receiver = args.positional[0].value if args.positional else None
-    if base not in _FUNCTIONS or not isinstance(receiver, Defined) or not isinstance(receiver.ref, Instance):
+    instance = receiver.defined(Instance) if receiver is not None else None
+    if base not in _FUNCTIONS or instance is None:
         return None
-    initialise(base, receiver.ref, replace(args, positional=args.positional[1:]), span)
+    initialise(base, instance, replace(args, positional=args.positional[1:]), span)
     return Constant(None)
 
 
@@ -117,7 +118,7 @@ def _lengths(size: Value | None) -> tuple[Mono | None, ...] | None:
     if not isinstance(size, Tup | Product) or (isinstance(size, Product) and _is_handed_on(size.mono)):
         return None  # of unknown rank
     items = size.items if isinstance(size, Tup) else (size,)
-    return tuple(i.mono if isinstance(i, Product) and not i.tensor else None for i in items)
+    return tuple(i.length for i in items)
 
 
 def _is_handed_on(size: Mono) -> bool:

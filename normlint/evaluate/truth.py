@@ -145,16 +145,15 @@ def _compare(m: Machine, left: Value, op: str, right: Value) -> bool:
     asked = m.ctx.asked.get(describe(left))
     if outcome and op == "==" and isinstance(left, Product) and isinstance(right, Product) and not left.tensor:
         m.ctx.shapes.unite(left.mono, right.mono)
-    if outcome and op == "==" and asked is not None and isinstance(right, Product) and right.whole is not None:
+    if outcome and op == "==" and asked is not None and right.whole is not None:
         m.ctx.learn_rank(asked, right.whole)
-    if outcome and asked is not None and (op, getattr(right, "number", None)) in (("<", 2), ("<=", 1)):
+    if outcome and asked is not None and (op, right.number) in (("<", 2), ("<=", 1)):
         m.ctx.learn_rank(asked, 1)
     return outcome
 
 
 def _known(left: Value, op: str, right: Value) -> bool | None:
-    a = left.number if isinstance(left, Product) else None
-    b = right.number if isinstance(right, Product) else None
+    a, b = left.number, right.number
     if a is not None and b is not None:
         return {"==": a == b, "<": a < b, "<=": a <= b}.get(op)
     if isinstance(left, Product) and b is not None and b <= 0 and op in ("<", "<=") and _is_length(left):
@@ -181,14 +180,13 @@ _BYTES: Final = {"fp16": 2, "bf16": 2, "fp32": 4, "fp64": 8}
 def _element_sizes(m: Machine, env: Env, left: Value, op: str, right: Value) -> frozenset[str] | None:
     """Return the dtypes for which a test of the input's `element_size()` holds; None for any other test."""
     sole = left.sole.atom if isinstance(left, Product) and left.sole else None
-    most = right.number if isinstance(right, Product) else None
-    if not isinstance(sole, Apply) or sole.name != "element_size" or most is None:
+    if not isinstance(sole, Apply) or sole.name != "element_size" or right.number is None:
         return None
     of = env.find(m.module.source(sole.place).partition(".")[0])
     if not isinstance(of, Product) or not isinstance(of.atom, Input):
         return None
     holds = {"==": int.__eq__, "<": int.__lt__, "<=": int.__le__}.get(op)
-    return None if holds is None else frozenset(name for name, size in _BYTES.items() if holds(size, int(most)))
+    return None if holds is None else frozenset(name for name, size in _BYTES.items() if holds(size, int(right.number)))
 
 
 def _is_length(value: Product) -> bool:

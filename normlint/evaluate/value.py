@@ -4,17 +4,49 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from normlint.evaluate.dims import Dims
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import NOWHERE, Atom, Factor, Layout, Mono, Scalar, mono_of
+from normlint.evaluate.monomial import NOWHERE, Atom, Factor, Layout, Mono, Param, Scalar, Size, mono_of
 from normlint.text.finding import Span
-from normlint.text.frozen import dataclass
+from normlint.text.frozen import dataclass, replace
+
+R = TypeVar("R")
+
+
+class Kind:
+    """Any value; None for what a value of another kind would have."""
+
+    __slots__ = ()
+
+    @property
+    def number(self) -> float | None:
+        """The value of a constant number."""
+        return None
+
+    @property
+    def whole(self) -> int | None:
+        """The value of a constant integer."""
+        return int(self.number) if self.number is not None and self.number.is_integer() else None
+
+    @property
+    def length(self) -> Mono | None:
+        """A number or a length, which is no tensor."""
+        return None
+
+    @property
+    def param(self) -> Param | None:
+        """The parameter, or newly created tensor, of which the value is a power."""
+        return None
+
+    def defined(self, kind: type[R]) -> R | None:  # noqa: ARG002
+        """Return the function, class or instance that it is, if that is of this kind."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class Product(Kind):
     """A number or a tensor; `alias` names the input whose memory it may share."""
 
     mono: Mono
@@ -33,16 +65,22 @@ class Product:
         """Return the same value with this shape."""
         return Product(self.mono, self.dtype, self.tensor, self.layout, dims, self.alias, self.span)
 
+    def with_atom(self, atom: Atom) -> Product:
+        """Return the same value with another atom in its only factor."""
+        return replace(self, mono=Mono(1.0, (replace(self.mono.factors[0], atom=atom),)))
+
     @property
     def number(self) -> float | None:
-        """The value of a constant number; None for any other value."""
         return self.mono.coef if not self.mono.factors and not self.tensor else None
 
     @property
-    def whole(self) -> int | None:
-        """The value of a constant integer; None for any other value."""
-        number = self.number
-        return int(number) if number is not None and number.is_integer() else None
+    def length(self) -> Mono | None:
+        return None if self.tensor else self.mono
+
+    @property
+    def param(self) -> Param | None:
+        sole = self.sole
+        return sole.atom if sole is not None and isinstance(sole.atom, Param) else None
 
     @property
     def sole(self) -> Factor | None:
@@ -57,14 +95,14 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Kind):
     """None, True, False, a string or Ellipsis."""
 
     value: object
 
 
 @dataclass(frozen=True, slots=True)
-class Tup:
+class Tup(Kind):
     """A tuple or list whose items are known."""
 
     items: tuple[Value, ...]
@@ -76,7 +114,7 @@ class Tup:
 
 
 @dataclass(frozen=True, slots=True)
-class Dict:
+class Dict(Kind):
     """A dict with constant keys; `more` says that it may hold other keys, too."""
 
     items: tuple[tuple[object, Value], ...] = ()
@@ -88,14 +126,14 @@ class Dict:
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class Pieces(Kind):
     """A list, tuple or generator of the parts of a tensor; `item` stands for each of them."""
 
     item: Value
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(Kind):
     """A method of a list or dict, such as `items.append`."""
 
     receiver: Tup | Dict
@@ -103,7 +141,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Kind):
     """`x.shape[start:stop]`, with None as in a slice."""
 
     of: Product
@@ -112,7 +150,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Dtype:
+class Dtype(Kind):
     """A torch.dtype like `x.dtype` or `torch.float32`; `of` names the tensor that it was read from."""
 
     dtype: DType
@@ -120,21 +158,21 @@ class Dtype:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class Path(Kind):
     """An imported name, such as torch.nn.functional.normalize, math.sqrt or .layers.RMSNorm."""
 
     dotted: str
 
 
 @dataclass(frozen=True, slots=True)
-class AxesOf:
+class AxesOf(Kind):
     """Axes computed from a shape: the last len(normalized_shape) ones, or all axes `of` a tensor."""
 
     of: Product | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class Method(Kind):
     """A method of a tensor, such as `x.mean`."""
 
     receiver: Product
@@ -142,7 +180,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(Kind):
     """An unknown value that is no number or tensor: a module, a function or a context."""
 
     text: str
@@ -152,17 +190,19 @@ class Opaque:
 
 
 @dataclass(frozen=True, slots=True)
-class Defined:
+class Defined(Kind):
     """A function, class or instance of the text; `ref` is its `FunctionRef`, `ClassRef` or `Instance`."""
 
     ref: object = field(compare=False)
     text: str = ""
 
+    def defined(self, kind: type[R]) -> R | None:
+        return self.ref if isinstance(self.ref, kind) else None
+
 
 Value: TypeAlias = (
     Product | Constant | Tup | Dict | Pieces | Member | Shape | Dtype | Path | AxesOf | Method | Opaque | Defined
 )
-
 
 MOST_LEAVES = 256
 MOST_TEXT = 10_000  # characters of a string
@@ -186,3 +226,8 @@ def of_atom(atom: Atom, dtype: DType, span: Span = NOWHERE, *, tensor: bool = Tr
 
 def scalar(name: str, default: float | None = None, span: Span = NOWHERE) -> Product:
     return of_atom(Scalar(name, default), DType.WEAK, span, tensor=False)
+
+
+def size_of(x: Product, axis: int | None) -> Product:
+    """Return the length of an axis of a tensor as a symbol."""
+    return of_atom(Size(Mono(1.0, x.mono.factors), axis, x.layout), DType.WEAK, tensor=False)

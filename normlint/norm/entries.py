@@ -70,21 +70,19 @@ def entries_of(machine: Machine, node: s.Function | s.Class, names: Named, where
     """Yield the entries of a definition; `where` names the functions in which a norm may be (None: all)."""
     module = machine.module
     value = machine.define(node, machine.globals, "")
-    ref = value.ref if isinstance(value, Defined) else None
-    if isinstance(ref, FunctionRef) and isinstance(node, s.Function):
+    ref, cls = value.defined(FunctionRef), value.defined(ClassRef)
+    if ref is not None and isinstance(node, s.Function):
         decorated = any("vmap" in module.source(decorator.span) for decorator in node.decorators)
         vector = decorated or node.name in names.mapped
         called = names.is_called(node.name) or _recast(machine, node)
         yield Entry(ref.qualname, node.head, ref, called=called and not vector, vector=vector)
     for inner in _inside(module, node):
         if isinstance(inner, s.Class):
-            nested = machine.define(inner, machine.globals, f"{node.name}.")
-            if isinstance(nested, Defined) and isinstance(nested.ref, ClassRef):
-                yield from _methods(module, nested.ref, None)
-    if isinstance(ref, FunctionRef):
-        return
-    if isinstance(ref, ClassRef):
-        yield from _methods(module, ref, where)
+            nested = machine.define(inner, machine.globals, f"{node.name}.").defined(ClassRef)
+            if nested is not None:
+                yield from _methods(module, nested, None)
+    if cls is not None:
+        yield from _methods(module, cls, where)
 
 
 def _inside(module: Module, node: s.Function | s.Class) -> Iterator[s.Node]:
@@ -113,8 +111,8 @@ def _recast(machine: Machine, node: s.Function) -> bool:
 def _leaves(machine: Machine, decorator: Defined, node: s.Function) -> bool:
     """Return whether a decorator of the text returns the function unchanged."""
     given = Defined(FunctionRef(node, machine.globals, node.name), node.name)
-    found = machine.call(decorator, Args((Given(given, node.head),)), node.head)
-    return isinstance(found, Defined) and isinstance(found.ref, FunctionRef) and found.ref.node is node
+    found = machine.call(decorator, Args((Given(given, node.head),)), node.head).defined(FunctionRef)
+    return found is not None and found.node is node
 
 
 def _methods(module: Module, cls: ClassRef, where: Functions) -> Iterator[Entry]:

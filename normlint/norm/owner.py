@@ -16,7 +16,7 @@ from normlint.evaluate.monomial import Apply, Centred, Mono, Param, Scalar, Stat
 from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.ops.table import has_method
 from normlint.evaluate.torch_norms import base_of, is_known
-from normlint.evaluate.value import Defined, Dict, Opaque, Product, Value
+from normlint.evaluate.value import Dict, Opaque, Product, Value
 from normlint.evaluate.walk import walk
 from normlint.norm.conventions import intent, is_grouping, summary_intent
 from normlint.norm.norm import HALF, Owner
@@ -30,7 +30,7 @@ def owner_of(
     reinitialised: Refilled | None, subclassed: bool,
 ) -> Owner:  # fmt: skip
     """Return what rules may ask about the class or function around a norm that was found in `entry`."""
-    cls, params = entry.cls, tuple(_params(attrs))
+    cls, params = entry.cls, tuple(filter(None, (value.param for value in attrs.values())))
     name = cls.qualname if cls else qualname
     module = bool(cls and cls.is_module())
     read = _attributes_read(cls) if cls and (params or not _has_unknown_base(cls)) else set()
@@ -130,8 +130,8 @@ def _takes_one(entry: Entry) -> bool:
 
 
 def _is_module(value: Value) -> bool:
-    instance = isinstance(value, Defined) and isinstance(value.ref, Instance)
-    return instance or (isinstance(value, Opaque) and value.text.startswith("module "))
+    layer = isinstance(value, Opaque) and value.text.startswith("module ")
+    return layer or value.defined(Instance) is not None
 
 
 def _is_in_place(entry: Entry) -> bool:
@@ -269,12 +269,6 @@ def _is_torch_base(path: str) -> bool:
     """Return whether a base is `object`, PyTorch's Module (also by its bare name), or one of its norms."""
     package, _, name = path.rpartition(".")
     return path == "object" or is_known(path) or (name == "Module" and package.partition(".")[0] in ("", "torch", "nn"))
-
-
-def _params(attrs: dict[str, Value]) -> Iterator[Param]:
-    for value in attrs.values():
-        if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Param):
-            yield value.sole.atom
 
 
 def _settings(entry: Entry) -> Iterator[str]:

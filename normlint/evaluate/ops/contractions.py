@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import ONE_LONG
-from normlint.evaluate.monomial import NOWHERE, Apply, Atom, Layout, Mono, Param, Size
+from normlint.evaluate.monomial import NOWHERE, Apply, Atom, Layout, Mono, Size
 from normlint.evaluate.ops.reductions import reduce
 from normlint.evaluate.ops.shapes import with_axis
 from normlint.evaluate.ops.table import Bound, Given, op
@@ -118,11 +118,11 @@ def _scaled(equation: str, x: Product, gain: Product, call: Bound) -> Product | 
     one, _, two = left.partition(",")
     if len(one) < len(two):
         one, two, x, gain = two, one, gain, x
-    sole = gain.sole
-    if one != out or len(two) != 1 or two not in one or sole is None or not isinstance(sole.atom, Param):
+    param = gain.param
+    if one != out or len(two) != 1 or two not in one or param is None:
         return None
     if not one.endswith(two):
-        gain = replace(gain, mono=Mono(1.0, (replace(sole, atom=replace(sole.atom, axis="other")),)))
+        gain = gain.with_atom(replace(param, axis="other"))
     return algebra.multiply(x, replace(gain, layout=()), call.span)
 
 

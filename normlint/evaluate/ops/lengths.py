@@ -22,7 +22,7 @@ def _order(call: Bound) -> float | None:
         return 2.0
     if isinstance(value, Product) and value.sole and isinstance(value.sole.atom, Scalar):
         return value.sole.atom.default
-    return value.number if isinstance(value, Product) else None
+    return value.number
 
 
 def _length(ctx: Context, call: Bound, x: Product) -> Product | None:

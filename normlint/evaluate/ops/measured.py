@@ -16,7 +16,7 @@ from normlint.evaluate import algebra
 from normlint.evaluate.algebra import HALF, TWO
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import ONCE, Layout, Mono, Param, Size, Stat, Step
+from normlint.evaluate.monomial import ONCE, Layout, Mono, Stat, Step
 from normlint.evaluate.ops.arrays import Array, pointwise, reduced
 from normlint.evaluate.ops.casts import cast
 from normlint.evaluate.ops.executed import TABLE
@@ -24,7 +24,7 @@ from normlint.evaluate.ops.powers import raise_to
 from normlint.evaluate.ops.reductions import reduce
 from normlint.evaluate.ops.table import OPS, Bound, Given
 from normlint.evaluate.ops.worlds import FAILS, MOST, Recipe, World, is_unclear, leaves, numbers_in, worlds
-from normlint.evaluate.value import Constant, Opaque, Pieces, Product, Shape, Tup, Value, number, of_atom
+from normlint.evaluate.value import Constant, Opaque, Pieces, Product, Shape, Tup, Value, number, size_of
 from normlint.text.finding import Span
 from normlint.text.frozen import replace
 
@@ -89,8 +89,8 @@ def _key(value: Value) -> object:
 
 def _created_at(value: Value) -> Span | None:
     """Return the span where a tensor of constants was created; None for any other value."""
-    atom = value.sole.atom if isinstance(value, Product) and value.sole else None
-    return atom.span if isinstance(atom, Param) and not atom.name else None
+    param = value.param
+    return param.span if param is not None and not param.name else None
 
 
 # --- identification --------------------------------------------------------------------------------------------------
@@ -242,8 +242,7 @@ class _Search:
         kind = "mean" if mean else "sum"
         found = self._power(reduce(self.ctx, Bound(kind, span, given), base, kind), power, factor)
         for i in named if of_count and not mean else ():
-            size = of_atom(Size(Mono(1.0, base.mono.factors), i, base.layout), DType.WEAK, tensor=False)
-            part = self._power(size, of_count)
+            part = self._power(size_of(base, i), of_count)
             found = algebra.multiply(found, part, span) if found is not None and part is not None else None
         return found
 

@@ -16,7 +16,7 @@ def sizes(given: tuple[Given, ...]) -> tuple[Value, ...]:
 
 
 def numbers(values: tuple[Value, ...]) -> tuple[int, ...] | None:
-    found = [v.number if isinstance(v, Product) else None for v in values]
+    found = [v.number for v in values]
     return tuple(int(n) for n in found if n is not None) if values and None not in found else None
 
 
@@ -39,14 +39,13 @@ def is_length(value: Value | None) -> bool:
 
 
 def _length(value: Value) -> Mono | None:
-    known = isinstance(value, Product) and not value.tensor and value.number != -1
-    return value.mono if isinstance(value, Product) and known else None
+    return None if value.number == -1 else value.length
 
 
 def split(ctx: Context, whole: Mono | None, values: tuple[Value, ...]) -> tuple[Mono | None, ...]:
     """Return the lengths as written, with -1 replaced by the quotient of the whole and the others, or None."""
     found = [_length(v) for v in values]
-    open_ = [i for i, v in enumerate(values) if isinstance(v, Product) and v.number == -1]
+    open_ = [i for i, v in enumerate(values) if v.number == -1]
     if whole is None or len(open_) != 1 or found.count(None) != 1:
         return tuple(found)
     found[open_[0]] = quotient(whole, _product(ctx, tuple(n for n in found if n is not None)))

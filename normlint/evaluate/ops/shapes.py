@@ -74,10 +74,9 @@ def view(ctx: Context, call: Bound) -> Value | None:
 
 
 def _reshaped(x: Product, lengths: tuple[Value, ...], call: Bound) -> Product:
-    trailing_one = bool(lengths) and isinstance(lengths[-1], Product) and lengths[-1].number == 1
+    trailing_one = bool(lengths) and lengths[-1].number == 1
     if algebra.is_statistic(x):
-        last = lengths[-1].number if isinstance(lengths[-1], Product) else None
-        rows = len(lengths) == _OF_ROWS and last == -1 and all(t.axes == (1,) for t in stats_of(x.mono))
+        rows = len(lengths) == _OF_ROWS and lengths[-1].number == -1 and all(t.axes == (1,) for t in stats_of(x.mono))
         kept = trailing_one or rows  # (B, −1) of the (B,) that dim 1 of an input (B, D) gives
         return replace(x, mono=_with_keepdim(x.mono, True), span=call.span) if kept else x
     if is_param(x):
@@ -183,7 +182,7 @@ def _undoes(before: tuple[object, ...], after: tuple[object, ...]) -> bool:
 @op("permute")
 def permute(ctx: Context, call: Bound) -> Value | None:
     x = call.product("input")
-    dims = tuple(v.number if isinstance(v, Product) else None for v in sizes(call.sequence("dims")))
+    dims = tuple(v.number for v in sizes(call.sequence("dims")))
     if x is None or not x.tensor:
         return None
     if any(d is None for d in dims):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from normlint.evaluate.context import Context
@@ -13,6 +12,7 @@ from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.table import Bound, Given
 from normlint.evaluate.value import Product, Tup, Value
+from normlint.text.frozen import replace
 from normlint.text.operations import CLASSES
 
 Shaper: TypeAlias = Callable[[Context, Bound, Dims], "Dims | None"]
@@ -56,16 +56,16 @@ def shaped(ctx: Context, call: Bound, value: Value) -> Value:
 
 def _of_parameter(value: Product) -> Product:
     """Return a view of a parameter that no attribute holds, which is a plain tensor; any other value itself."""
-    atom = value.sole.atom if value.sole else None
-    if not isinstance(atom, Param) or atom.name or atom.role != "parameter":
+    param = value.param
+    if param is None or param.name or param.role != "parameter":
         return value
-    return replace(value, mono=value.mono.map(lambda one: replace(atom, role="tensor") if one == atom else one))
+    return value.with_atom(replace(param, role="tensor"))
 
 
 def _dims(ctx: Context, call: Bound, value: Product) -> Dims | None:
-    sole = value.sole
-    if sole and isinstance(sole.atom, Param) and sole.atom.shape is not None and call.name not in SHAPERS:
-        return Exact(sole.atom.shape)
+    param = value.param
+    if param is not None and param.shape is not None and call.name not in SHAPERS:
+        return Exact(param.shape)
     first = call.get("input", "tensor", "tensors", "data")
     if call.name in SHAPERS:
         run = SHAPERS[call.name]

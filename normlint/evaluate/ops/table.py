@@ -63,9 +63,7 @@ class Bound:
     def axis(self, default: int) -> int | None:
         """Return the argument `dim` as an integer; None if it is unknown or no integer."""
         value = self.get("dim")
-        if value is None:
-            return default
-        return value.whole if isinstance(value, Product) else None
+        return default if value is None else value.whole
 
     def flag(self, name: str, default: bool) -> bool | None:
         """Return a Boolean argument; None if it is unknown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import Exact
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Apply, Mono, Param, Scalar, Size
+from normlint.evaluate.monomial import Apply, Mono, Param, Scalar, Size, mono_of
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import Constant, Dtype, Opaque, Product, Shape, Tup, Value, of_atom
 from normlint.text.frozen import replace
@@ -17,6 +17,11 @@ _INIT = {
 }  # fmt: skip
 
 
+def init_of(number: float | None, other: str = "data") -> str:
+    """Return the kind of initial values of a tensor that holds one number; `other` if that is neither 0 nor 1."""
+    return {0.0: "zeros", 1.0: "ones"}.get(-1.0 if number is None else number, other)
+
+
 def _sizes(given: tuple[Given, ...]) -> tuple[Mono | None, ...] | None:
     """Return the shape that a call's arguments give; None if it is unknown."""
     values: list[Value] = []
@@ -24,7 +29,7 @@ def _sizes(given: tuple[Given, ...]) -> tuple[Mono | None, ...] | None:
         values.extend(g.value.items if isinstance(g.value, Tup) else (g.value,))
     if any(isinstance(v, Shape | Opaque) for v in values):
         return None
-    return tuple(v.mono if isinstance(v, Product) and not v.tensor else None for v in values)
+    return tuple(v.length for v in values)
 
 
 def placed(shape: tuple[Mono | None, ...] | None) -> str:
@@ -54,8 +59,8 @@ def _device(call: Bound) -> str:
 def _new_tensor(
     call: Bound, init: str, shape: tuple[Mono | None, ...] | None, maker: str, first: Product | None = None
 ) -> Product:
-    value = first.mono if first is not None and not first.tensor else None
-    atom = Param("", "tensor", init, shape, call.span, placed(shape), maker, _dtype(call), value, _device(call))
+    held, device = first.length if first is not None else None, _device(call)
+    atom = Param("", "tensor", init, shape, call.span, placed(shape), maker, _dtype(call), held, device)
     return replace(of_atom(atom, _dtype(call), call.span), shape=None if shape is None else Exact(shape))
 
 
@@ -72,9 +77,9 @@ def filled(ctx: Context, call: Bound) -> Value | None:
 @op("full new_full")
 def full(ctx: Context, call: Bound) -> Value | None:
     fill = call.product("fill_value")
-    value = {0.0: "zeros", 1.0: "ones"}.get(fill.number, "full") if fill and fill.number is not None else "full"
     size = call.values.get("size")
-    return _new_tensor(call, value, _sizes((size,)) if size else None, "full", fill)
+    init = init_of(fill.number if fill else None, "full")
+    return _new_tensor(call, init, _sizes((size,)) if size else None, "full", fill)
 
 
 @op("ones_like zeros_like empty_like randn_like full_like")
@@ -97,17 +102,14 @@ def legacy(ctx: Context, call: Bound) -> Value | None:
 def from_data(ctx: Context, call: Bound) -> Value | None:
     data = call.get("data", "s")
     if isinstance(data, Tup):
-        items = {i.number if isinstance(i, Product) else None for i in data.items}
+        items = {item.number for item in data.items}
         only = items.pop() if len(items) == 1 else None
-        init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if only is None else only, "data")
-        return _new_tensor(call, init, (Mono(float(len(data.items))),), "tensor")
+        return _new_tensor(call, init_of(only), (Mono(float(len(data.items))),), "tensor")
     if isinstance(data, Shape):
         return data
     if not isinstance(data, Product):
         return _new_tensor(call, "data", None, "tensor")
-    number = data.number
-    init = {0.0: "zeros", 1.0: "ones"}.get(-1.0 if number is None else number, "data")
-    made = _new_tensor(call, init, (), "tensor", data)
+    made = _new_tensor(call, init_of(data.number), (), "tensor", data)
     return replace(made, dtype=call.dtype(data.dtype) if data.tensor else DType.WEAK)  # a number doesn't promote
 
 
@@ -115,9 +117,9 @@ def from_data(ctx: Context, call: Bound) -> Value | None:
 def on_gpu(ctx: Context, call: Bound) -> Value | None:
     """Evaluate `cuda()` as the input, with the device noted in a newly created tensor."""
     x = call.product("input")
-    made = x.sole.atom if x is not None and x.sole else None
-    if x is not None and isinstance(made, Param) and made.role == "tensor" and not made.name:
-        x = replace(x, mono=of_atom(replace(made, device="cuda"), x.dtype).mono)
+    made = x.param if x is not None else None
+    if x is not None and made is not None and made.role == "tensor" and not made.name:
+        x = replace(x, mono=mono_of(replace(made, device="cuda")))
     return replace(x, span=call.span) if x is not None else None
 
 
@@ -128,7 +130,7 @@ def parameter(ctx: Context, call: Bound) -> Value | None:
     role = "buffer" if call.name == "Buffer" or call.flag("requires_grad", True) is False else "parameter"
     if isinstance(data, Product) and isinstance(data.atom, Param):
         atom = replace(data.atom, role=role, span=call.span, dtype=data.dtype)
-        return replace(data, mono=of_atom(atom, data.dtype).mono, dtype=DType.PARAM, alias="", span=call.span)
+        return replace(data, mono=mono_of(atom), dtype=DType.PARAM, alias="", span=call.span)
     shape = shape_of(data)
     made = _created(data)
     if made is not None:
@@ -144,9 +146,9 @@ def parameter(ctx: Context, call: Bound) -> Value | None:
 def trained(ctx: Context, call: Bound) -> Value | None:
     """Evaluate `requires_grad_` as the input; a parameter that is no longer trained becomes a buffer."""
     x = call.product("input")
-    atom = x.sole.atom if x is not None and x.sole else None
-    if x is not None and isinstance(atom, Param) and atom.role == "parameter" and call.flag("mode", True) is False:
-        x = replace(x, mono=of_atom(replace(atom, role="buffer"), x.dtype).mono)
+    param = x.param if x is not None else None
+    if x is not None and param is not None and param.role == "parameter" and call.flag("mode", True) is False:
+        x = replace(x, mono=mono_of(replace(param, role="buffer")))
     return replace(x, span=call.span) if x is not None else None
 
 

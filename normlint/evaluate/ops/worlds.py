@@ -41,7 +41,7 @@ from normlint.evaluate.monomial import (
 from normlint.evaluate.ops import arrays
 from normlint.evaluate.ops.arrays import Array, Unmeasured, pointwise, reduced
 from normlint.evaluate.ops.executed import TABLE
-from normlint.evaluate.value import Constant, Dtype, Pieces, Product, Shape, Tup, Value, of_atom
+from normlint.evaluate.value import Constant, Dtype, Pieces, Product, Shape, Tup, Value, size_of
 from normlint.text.frozen import dataclass, replace
 
 _ARRAY_NAMES: Final = {"min": "low", "max": "high"}
@@ -285,13 +285,13 @@ def worlds(ctx: Context) -> list[World]:
 
 def as_length(ctx: Context, seen: Sequence[World], of: Product, found: Sequence[Value]) -> Value | None:
     """Return the length of the tensor's axis that equals the found number in each world; None if there is none."""
-    numbers = [v.number if isinstance(v, Product) else None for v in found]
+    numbers = [v.number for v in found]
     shapes = [w.made(of.mono, of.layout).shape for w in seen]
     rank = len(shapes[0])
     for i in range(rank):
         if all(shape[i] == n for shape, n in zip(shapes, numbers, strict=True)):
             axis = i - rank if ctx.rank(of) is not None or i == rank - 1 else i
-            return of_atom(Size(Mono(1.0, of.mono.factors), axis, of.layout), DType.WEAK, tensor=False)
+            return size_of(of, axis)
     return None
 
 

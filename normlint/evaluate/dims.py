@@ -17,6 +17,7 @@ Sources that contradict each other make the rank unknown. A length that isn't wr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
@@ -98,19 +99,22 @@ def with_new(dims: Dims, at: int) -> Dims:
     return Grown(dims, at)
 
 
+def _lineage(dims: Dims) -> Iterator[Dims]:
+    """Yield a shape and, one after the other, those that it is derived from; the last one is `Free` or `Exact`."""
+    yield dims
+    while not isinstance(dims, Free | Exact):
+        dims = dims.base
+        yield dims
+
+
 def depth(dims: Dims) -> int:
     """Return the number of steps from a shape to the `Free` or `Exact` one that it is derived from."""
-    steps = 0
-    while not isinstance(dims, Free | Exact):
-        dims, steps = dims.base, steps + 1
-    return steps
+    return sum(1 for _ in _lineage(dims)) - 1
 
 
 def is_unread(dims: Dims) -> bool:
     """Return whether a shape is derived from the result of an unknown operation."""
-    while not isinstance(dims, Free | Exact):
-        dims = dims.base
-    return isinstance(dims, Free) and dims.unread
+    return any(isinstance(one, Free) and one.unread for one in _lineage(dims))
 
 
 @lru_cache(maxsize=4096)
@@ -251,9 +255,8 @@ class Shapes:
         found = [(self.meets(dims, i, place), length) for place, length in at]
         if any(same is None for same, _ in found):
             return None
-        return (
-            next((length for same, length in found if same), None) if any(s for s, _ in found) else self.axis(base, i)
-        )
+        here = [length for same, length in found if same]
+        return here[0] if here else self.axis(base, i)
 
     def _before_loss(self, base: Dims, axes: tuple[int, ...], i: int) -> int | None:
         """Return the index of an axis in the base, before axes were dropped; None if it is unknown."""
@@ -270,7 +273,8 @@ class Shapes:
                 if not left:
                     return at
                 at += step
-        return i if all(self.meets(base, i, a) is False for a in axes) and _one_sided(axes) else None
+        one_sided = len({a < 0 for a in axes}) == 1
+        return i if one_sided and all(self.meets(base, i, a) is False for a in axes) else None
 
     def _in_grown(self, dims: Dims, base: Dims, at: int, i: int) -> Mono | None:
         same = self.meets(dims, i, at)
@@ -442,16 +446,7 @@ class Shapes:
 
 def _added_axes(dims: Dims) -> int:
     """Return the number of axes that a step adds (negative: removes)."""
-    match dims:
-        case Gone(axes=axes):
-            return -len(axes)
-        case Grown():
-            return 1
-    return 0
-
-
-def _one_sided(axes: tuple[int, ...]) -> bool:
-    return len({a < 0 for a in axes}) == 1
+    return -len(dims.axes) if isinstance(dims, Gone) else int(isinstance(dims, Grown))
 
 
 def _unchanged_base(dims: Dims) -> Dims:
@@ -469,8 +464,4 @@ def _changed_axes(dims: Dims) -> list[tuple[int, Mono | None]]:
 
 
 def _drops(dims: Dims) -> bool:
-    while not isinstance(dims, Free | Exact):
-        if isinstance(dims, Gone):
-            return True
-        dims = dims.base
-    return False
+    return any(isinstance(one, Gone) for one in _lineage(dims))

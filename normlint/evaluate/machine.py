@@ -11,7 +11,6 @@ from normlint.evaluate.attributes import imported
 from normlint.evaluate.context import MAX_STEPS, Context, Exhausted, Flow
 from normlint.evaluate.module import Module
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef
-from normlint.evaluate.ops.table import Arguments
 from normlint.evaluate.value import Defined, Path, Product, Tup, Value
 from normlint.evaluate.walk import definitions
 from normlint.text.finding import Span
@@ -57,14 +56,7 @@ class Machine:
             value = value.of_shape(ctx.dims(value))
         return value.at(node.span) if value.span != node.span else value
 
-    def run(self, env: Env, block: s.Block) -> statements.Outcome:
-        return statements.execute(self, env, block)
-
-    def call(self, func: Value, args: Arguments, span: Span) -> Value:
-        return calls.call(self, func, args, span)
-
-    def truth(self, env: Env, node: s.Expr, prefer: bool | None = None) -> bool:
-        return truth.truth(self, env, node, prefer)
+    run, call, truth = statements.execute, calls.call, truth.truth  # here, since those modules import one another
 
     @property
     def frame(self) -> Frame:

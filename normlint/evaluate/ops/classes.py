@@ -11,17 +11,13 @@ from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.ops.casts import cast
+from normlint.evaluate.ops.powers import elementwise
 from normlint.evaluate.ops.shapes import relayout
 from normlint.evaluate.ops.table import OPS, Bound, Run
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Product, Value
 from normlint.text.frozen import replace
 from normlint.text.operations import CLASSES
-
-
-def elementwise(ctx: Context, call: Bound) -> Value | None:
-    """Evaluate an elementwise operation, which keeps dtype and layout."""
-    return algebra.apply(call.name, call.products, call.span) if call.products else None
 
 
 def gathered(ctx: Context, call: Bound) -> Value | None:

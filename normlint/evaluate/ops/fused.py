@@ -5,9 +5,9 @@ from __future__ import annotations
 from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import ALL, NOWHERE, TRAILING, Axes, Centred, Mono, Scalar, Stat, raised
+from normlint.evaluate.monomial import ALL, TRAILING, Axes, Centred, Mono, Stat, raised
 from normlint.evaluate.ops.table import Bound, op
-from normlint.evaluate.value import Constant, Product, Shape, Tup, Value, of_atom
+from normlint.evaluate.value import Constant, Product, Shape, Tup, Value, number, of_atom, scalar
 from normlint.text import operations
 from normlint.text.frozen import replace
 
@@ -18,7 +18,7 @@ FUSED = tuple(operations.FUSED.split())
 def rms_norm(ctx: Context, call: Bound) -> Value | None:
     """Evaluate `F.rms_norm`, in which an eps of None is `torch.finfo(x.dtype).eps`, added under the root."""
     x = call.product("input")
-    return _norm(ctx, call, x, x, "finfo") if x is not None and x.tensor else None
+    return _norm(ctx, call, x, x, scalar("finfo")) if x is not None and x.tensor else None
 
 
 @op("layer_norm native_layer_norm")
@@ -29,14 +29,14 @@ def layer_norm(ctx: Context, call: Bound) -> Value | None:
         return None
     mean = Stat(Mono(1.0, x.mono.factors), "mean", _axes(ctx, call, x), keepdim=True, layout=x.layout, span=call.span)
     centred = replace(of_atom(Centred(x.mono, mean, call.span), x.dtype, call.span), layout=x.layout, shape=x.shape)
-    result = _norm(ctx, call, x, centred, "1e-5")
+    result = _norm(ctx, call, x, centred, number(1e-5))
     if result is None or call.name == "layer_norm":
         return result
     others = (algebra.opaque(word, (x.mono,), call.span) for word in ("mean", "rstd"))
     return Tup((result, *others))
 
 
-def _norm(ctx: Context, call: Bound, x: Product, centred: Product, default: str) -> Product | None:
+def _norm(ctx: Context, call: Bound, x: Product, centred: Product, default: Product) -> Product | None:
     """Return the centred input over the root of its mean square in fp32, with gain and bias, in the dtype of x."""
     squared = raised(centred.mono, algebra.TWO, ())
     if squared is None:
@@ -58,11 +58,10 @@ def _norm(ctx: Context, call: Bound, x: Product, centred: Product, default: str)
     return replace(result, dtype=x.dtype, shape=x.shape, span=call.span)
 
 
-def _eps(call: Bound, default: str) -> Product:
+def _eps(call: Bound, default: Product) -> Product:
     given = call.get("eps")
-    if given is None or (isinstance(given, Constant) and given.value is None):
-        known = Mono(1e-5) if default == "1e-5" else None
-        return Product(known, span=NOWHERE) if known else of_atom(Scalar("finfo"), DType.WEAK, tensor=False)
+    if given is None or given == Constant(None):
+        return default
     return replace(algebra.as_product(given, call.span_of("eps")), tensor=False)
 
 

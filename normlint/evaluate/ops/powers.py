@@ -21,6 +21,11 @@ _FIXED = {
 }
 
 
+def elementwise(ctx: Context, call: Bound) -> Value | None:
+    """Evaluate an elementwise operation without a rule, which keeps dtype and layout."""
+    return algebra.apply(call.name, call.products, call.span) if call.products else None
+
+
 @op("sqrt rsqrt reciprocal square")
 def fixed_power(ctx: Context, call: Bound) -> Value | None:
     base = call.product("input")
@@ -64,35 +69,20 @@ def _pair(call: Bound) -> tuple[Product, Product] | None:
     return algebra.as_product(left, call.span_of("input")), algebra.as_product(right, call.span_of("other"))
 
 
-@op("mul multiply")
-def mul(ctx: Context, call: Bound) -> Value | None:
-    pair = _pair(call)
-    return algebra.multiply(*pair, call.span) if pair else None
+_COMBINE = {
+    "mul": algebra.multiply, "multiply": algebra.multiply, "div": algebra.divide, "divide": algebra.divide,
+    "true_divide": algebra.divide, "add": algebra.add, "sub": algebra.subtract, "subtract": algebra.subtract,
+}  # fmt: skip
 
 
-@op("div divide true_divide")
-def div(ctx: Context, call: Bound) -> Value | None:
-    pair = _pair(call)
-    return algebra.divide(*pair, call.span) if pair and call.get("rounding_mode") is None else None
-
-
-def _pair_with_alpha(call: Bound) -> tuple[Product, Product] | None:
+@op(" ".join(_COMBINE))
+def arithmetic(ctx: Context, call: Bound) -> Value | None:
+    """Evaluate a product, quotient, sum or difference; `alpha` scales what is added or subtracted."""
     pair, alpha = _pair(call), call.product("alpha")
-    if pair and alpha:
-        return pair[0], algebra.multiply(pair[1], alpha, call.span)
-    return pair
-
-
-@op("add")
-def add(ctx: Context, call: Bound) -> Value | None:
-    pair = _pair_with_alpha(call)
-    return algebra.add(*pair, call.span) if pair else None
-
-
-@op("sub subtract")
-def sub(ctx: Context, call: Bound) -> Value | None:
-    pair = _pair_with_alpha(call)
-    return algebra.subtract(*pair, call.span) if pair else None
+    if pair is None or call.get("rounding_mode") is not None:
+        return None
+    left, right = pair
+    return _COMBINE[call.name](left, algebra.multiply(right, alpha, call.span) if alpha else right, call.span)
 
 
 @op("rsub")
@@ -208,7 +198,7 @@ def rectified(ctx: Context, call: Bound) -> Value | None:
     """Evaluate a rectifier of a value that is never negative as that value."""
     value, limit = call.product("input"), call.product("threshold")
     above = "threshold" not in call.values or (limit is not None and limit.number is not None and limit.number <= 0)
-    return value if value and algebra.is_positive(value) and above else _unfollowed(call)
+    return value if value and algebra.is_positive(value) and above else elementwise(ctx, call)
 
 
 @op("dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout")
@@ -216,15 +206,11 @@ def dropped(ctx: Context, call: Bound) -> Value | None:
     """Evaluate dropout with a probability of 0, or outside training, as the input."""
     x, p = call.product("input"), call.product("p")
     idle = (p is not None and p.number == 0) or call.flag("training", True) is False
-    return replace(x, span=call.span) if x and idle else _unfollowed(call)
+    return replace(x, span=call.span) if x and idle else elementwise(ctx, call)
 
 
 @op("nan_to_num")
 def finite(ctx: Context, call: Bound) -> Value | None:
     """Evaluate `nan_to_num` of a value that an eps keeps from zero as that value."""
     value = call.product("input")
-    return value if value and algebra.is_kept_from_zero(value) else _unfollowed(call)
-
-
-def _unfollowed(call: Bound) -> Value | None:
-    return algebra.apply(call.name, call.products, call.span) if call.products else None
+    return value if value and algebra.is_kept_from_zero(value) else elementwise(ctx, call)

@@ -27,6 +27,7 @@ from normlint.evaluate.monomial import (
     stats_of,
 )
 from normlint.evaluate.ops import resizing
+from normlint.evaluate.ops.powers import elementwise
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.value import AxesOf, Constant, Opaque, Product, Tup, Value, number, of_atom
 from normlint.text.finding import Span
@@ -79,11 +80,8 @@ def _is_constant(factor: Factor, axes: Axes) -> bool:
 def _is_all_axes(value: Value, x: Product) -> bool:
     """Return whether an argument names all axes of x, or of a tensor from which x was made element by element."""
     of = value.of if isinstance(value, AxesOf) else None
-    return (
-        of is not None
-        and of.layout == x.layout
-        and {f.atom for f in of.mono.factors} == {f.atom for f in x.mono.factors}
-    )
+    atoms = {f.atom for f in x.mono.factors}
+    return of is not None and of.layout == x.layout and {f.atom for f in of.mono.factors} == atoms
 
 
 def reduce(ctx: Context, call: Bound, x: Product, kind: str, **changes: object) -> Product:
@@ -194,32 +192,24 @@ def gathered_along(ctx: Context, call: Bound) -> Value | None:
     """Evaluate gathering by the indices of an argsort as a permutation of the elements along the axis."""
     x, dim, index = call.product("input"), call.product("dim"), call.product("index", "indices")
     atom = index.sole.atom if index is not None and index.sole else None
-    if (
-        x is None
-        or dim is None
-        or dim.whole is None
-        or not isinstance(atom, Apply)
-        or atom.name != "argsort"
-        or atom.args[1:] != ((dim.whole,),)
-    ):
-        return algebra.apply(call.name, call.products, call.span) if call.products else None
-    return _reordered(x, (dim.whole,), call.name, call.span)
+    axis = dim.whole if dim is not None else None
+    ordering = isinstance(atom, Apply) and atom.name == "argsort" and atom.args[1:] == ((axis,),)
+    if x is None or axis is None or not ordering:
+        return elementwise(ctx, call)
+    return _reordered(x, (axis,), call.name, call.span)
 
 
 def _unpermuted(mono: Mono, axes: Axes, kind: str) -> Mono:
     """Return the product without a permutation, or for a mean a repetition, along the reduced axes."""
     atom = mono.factors[0].atom if len(mono.factors) == 1 else None
-    if (
-        not isinstance(atom, Apply)
-        or atom.name not in ("permuted", "repeated"[: 8 * (kind == "mean")])
-        or not isinstance(axes, tuple)
-    ):
+    undone = ("permuted", "repeated") if kind == "mean" else ("permuted",)
+    if not isinstance(atom, Apply) or atom.name not in undone or not isinstance(axes, tuple):
         return mono
     whole, along = atom.args[:2]
     assert isinstance(whole, Mono)
     inner = raised(whole, mono.factors[0].power, mono.factors[0].steps)
-    kept = inner is None or not isinstance(along, tuple) or not set(along) <= set(axes)
-    return mono if kept or inner is None else Mono(mono.coef).times(inner)
+    within = isinstance(along, tuple) and set(along) <= set(axes)
+    return Mono(mono.coef).times(inner) if within and inner is not None else mono
 
 
 @op("cosine_similarity")
@@ -399,25 +389,12 @@ def _variance(ctx: Context, call: Bound) -> tuple[Product, Product] | None:
     return replace(of_atom(variance, mean_.dtype, call.span), layout=x.layout), mean_
 
 
-@op("var")
-def var(ctx: Context, call: Bound) -> Value | None:
-    found = _variance(ctx, call)
-    return found[0] if found else None
-
-
-@op("std")
-def std(ctx: Context, call: Bound) -> Value | None:
-    found = _variance(ctx, call)
-    return algebra.power(found[0], algebra.HALF, "std", call.span) if found else None
-
-
-@op("var_mean std_mean")
-def var_mean(ctx: Context, call: Bound) -> Value | None:
+@op("var std var_mean std_mean")
+def spread(ctx: Context, call: Bound) -> Value | None:
+    """Evaluate a variance, or its root, perhaps as a pair with the mean."""
     found = _variance(ctx, call)
     if found is None:
         return None
     variance, mean_ = found
-    if call.name == "std_mean":
-        root = algebra.power(variance, algebra.HALF, "std", call.span)
-        return Tup((root, mean_)) if root else None
-    return Tup((variance, mean_))
+    root = algebra.power(variance, algebra.HALF, "std", call.span) if call.name.startswith("std") else variance
+    return Tup((root, mean_)) if root and call.name.endswith("_mean") else root

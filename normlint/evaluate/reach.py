@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property, lru_cache
 
 from normlint.text.finding import Span
+from normlint.text.frozen import kept_each
 from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, quoted
 
@@ -27,8 +28,6 @@ class Reach:
     def __init__(self, text: str) -> None:
         self.text = _without_docs(text)
         self._known: dict[str, bool] = {}
-        self._words: dict[Span, frozenset[str]] = {}
-        self._lines: dict[Span, list[tuple[set[str], set[str]]]] = {}
 
     @cached_property
     def defined(self) -> dict[str, list[Span]]:
@@ -57,11 +56,10 @@ class Reach:
     def _marks(self) -> list[int]:
         return Marks(self.text).reductions
 
+    @kept_each
     def words(self, span: Span) -> frozenset[str]:
         """Return the words in a span."""
-        if span not in self._words:
-            self._words[span] = frozenset(WORD.findall(self.text, *span))
-        return self._words[span]
+        return frozenset(WORD.findall(self.text, *span))
 
     def reduces(self, span: Span) -> bool:
         """Return whether a reduction is called in a span."""
@@ -87,11 +85,9 @@ class Reach:
                 return names
             names = names | more
 
+    @kept_each
     def _assignments(self, span: Span) -> list[tuple[set[str], set[str]]]:
-        if span not in self._lines:
-            found = _BOUND.finditer(self.text, *span)
-            self._lines[span] = [(set(WORD.findall(m[1])), set(WORD.findall(m[2]))) for m in found]
-        return self._lines[span]
+        return [(set(WORD.findall(m[1])), set(WORD.findall(m[2]))) for m in _BOUND.finditer(self.text, *span)]
 
     def leads(self, word: str) -> bool:
         """Return whether a name of the text may lead to a reduction or a side effect."""

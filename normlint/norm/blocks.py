@@ -19,7 +19,7 @@ from normlint.norm.candidates import Candidates, Found, candidates
 from normlint.norm.refilled import applied, refilled
 from normlint.norm.units import bases_of, mentions
 from normlint.text.finding import Span
-from normlint.text.frozen import dataclass, replace
+from normlint.text.frozen import dataclass, kept_each, replace
 from normlint.text.marks import Marks
 from normlint.text.pieces import COMMENT, WORD, Piece, pieces
 
@@ -125,7 +125,6 @@ class _Cutter:
         self._begin = begin
         self._marks = marks
         self._importing = [piece for piece in found if piece.kind in ("import", "compound")]
-        self._words: dict[Piece, frozenset[str]] = {}
         self._index: dict[str, list[Piece]] = {}
         for piece in found:
             for name in piece.names:
@@ -178,10 +177,9 @@ class _Cutter:
             for at in mentions(self._text, name, one.span)
         )
 
+    @kept_each
     def _words_of(self, piece: Piece) -> frozenset[str]:
-        if piece not in self._words:
-            self._words[piece] = self._marks.words(piece.span) - _OF_IMPORTS
-        return self._words[piece]
+        return self._marks.words(piece.span) - _OF_IMPORTS
 
     def _imported(self, piece: Piece) -> set[str]:
         """Return the words of the imports under an `if` or a `try`."""
@@ -202,15 +200,11 @@ class _Cutter:
 
     def _kept(self, piece: Piece, group: set[Piece], words: frozenset[str]) -> str:
         """Return what a block holds of a statement: all of it, `class A: ...` for a class outside the group, or ""."""
-        if piece in group:
-            return _trimmed(self._text[slice(*piece.span)])
-        if piece.kind == "import" and not words.isdisjoint(self._words_of(piece)):
-            return _trimmed(self._text[slice(*piece.span)])
-        if piece.kind == "compound" and not words.isdisjoint(self._imported(piece)):
-            return _trimmed(self._text[slice(*piece.span)])
-        if piece.kind != "class":
-            return ""
-        return f"class {piece.names[0]}: ...\n"
+        if piece.kind == "class" and piece not in group:
+            return f"class {piece.names[0]}: ...\n"
+        imported = {"import": self._words_of, "compound": self._imported}.get(piece.kind)
+        used = imported is not None and not words.isdisjoint(imported(piece))
+        return _trimmed(self._text[slice(*piece.span)]) if piece in group or used else ""
 
 
 def _trimmed(source: str) -> str:

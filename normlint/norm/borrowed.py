@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from normlint.evaluate.module import Module
 from normlint.text.elsewhere import Elsewhere, File, Place
+from normlint.text.frozen import kept_each
 from normlint.text.marks import any_reduction
 from normlint.text.pieces import Piece, with_line_feeds
 from normlint.text.syntax import parsed_part
@@ -70,7 +71,6 @@ class _Lender:
     def __init__(self, own: File) -> None:
         self.elsewhere = Elsewhere()
         self._own = own
-        self._scopes: dict[File, _Scope] = {}
         self._here: dict[_Key, str] = {}  # the names of definitions in the text
         self._done: set[_Key] = set()
         self._left = _MOST
@@ -102,10 +102,9 @@ class _Lender:
         once = len(re.findall(bound, text)) <= 1 and not re.search(branch, text, re.MULTILINE)
         return once and _local(name) not in self._used
 
+    @kept_each
     def _scope(self, file: File) -> _Scope:
-        if file not in self._scopes:
-            self._scopes[file] = _Scope(file)
-        return self._scopes[file]
+        return _Scope(file)
 
     def _define(self, place: Place) -> Iterator[str]:
         """Yield a statement of another file, after all that it needs."""

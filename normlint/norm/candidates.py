@@ -18,6 +18,7 @@ from normlint.evaluate.origins import Called, Seen, Value, join
 from normlint.norm.conventions import intent
 from normlint.norm.units import Read, Unit, bases_of, mentions, reached, read_of
 from normlint.text.finding import Span
+from normlint.text.frozen import kept_each
 from normlint.text.marks import Marks
 from normlint.text.pieces import WORD, Piece, methods
 
@@ -49,7 +50,6 @@ class _Reading:
         self.text = text
         self.pieces = pieces
         self._starts = [piece.span.start for piece in pieces]
-        self._units: dict[Piece, tuple[Unit, ...]] = {}
         self._marks = marks
         self._waiting: dict[Unit, None] = {}  # a stack: the last one is read first
         self._others: dict[str, set[str]] = {}  # function → names that loose statements bind to it
@@ -62,10 +62,8 @@ class _Reading:
         self._known: dict[object, Value] = {}
         self._calls = 0
         self._roots: dict[Span, bool] = {}  # whether a called unit may take a root
-        self._families: dict[str, list[Piece]] = {}
         self._just: dict[tuple[str, frozenset[str]], Unit] = {}  # keys whose users are in `_waiting` already
         self._users: dict[tuple[str, frozenset[str]], tuple[Unit, ...]] = {}
-        self._named: dict[str, tuple[list[int], list[int]]] = {}
         self.index: dict[str, list[Piece]] = {}
         for piece in pieces:
             for name in piece.names if piece.kind != "compound" else _FUNCTION.findall(text, *piece.span):
@@ -76,16 +74,13 @@ class _Reading:
     def piece_at(self, at: int) -> Piece:
         return self.pieces[max(bisect_right(self._starts, at) - 1, 0)]
 
+    @kept_each
     def units(self, piece: Piece) -> tuple[Unit, ...]:
-        if piece not in self._units:
-            if piece.kind == "import":
-                found: tuple[Unit, ...] = ()
-            elif piece.kind == "class":
-                found = tuple(Unit(m.span, m.name, piece) for m in methods(self.text, piece.span))
-            else:
-                found = (Unit(piece.span, piece.names[0], piece) if piece.kind == "def" else self._loose,)
-            self._units[piece] = found
-        return self._units[piece]
+        if piece.kind == "import":
+            return ()
+        if piece.kind == "class":
+            return tuple(Unit(m.span, m.name, piece) for m in methods(self.text, piece.span))
+        return (Unit(piece.span, piece.names[0], piece) if piece.kind == "def" else self._loose,)
 
     def unit_at(self, at: int) -> Unit | None:
         """Return the unit at an offset, or None for an offset in a class but outside its methods."""
@@ -111,13 +106,9 @@ class _Reading:
         direct = {name: bases_of(self.text, p.span) & classes.keys() for name, p in classes.items()}
         return {name: reached({name}, direct) for name in classes}
 
+    @kept_each
     def related(self, name: str) -> list[Piece]:
         """Return the base classes and subclasses of a class, and the class itself."""
-        if name not in self._families:
-            self._families[name] = self._family(name)
-        return self._families[name]
-
-    def _family(self, name: str) -> list[Piece]:
         line = self._lines.get(name, set())
         below = {other for other, above in self._lines.items() if name in above}
         return [p for other in line | below for p in self.index[other] if p.kind == "class"]
@@ -252,14 +243,13 @@ class _Reading:
             if unit is not None and self.text[at - 1 : at] != ".":
                 yield unit
 
-    def _places(self, name: str, *, dotted: bool) -> list[int]:
-        """Return the offsets at which a name stands behind a dot, or without one."""
-        if name not in self._named:
-            found: tuple[list[int], list[int]] = [], []
-            for at in mentions(self.text, name, Span(0, len(self.text))):
-                found[self.text[at - 1 : at] == "."].append(at)
-            self._named[name] = found
-        return self._named[name][dotted]
+    @kept_each
+    def _places(self, name: str) -> tuple[list[int], list[int]]:
+        """Return the offsets at which a name stands without a dot before it, and those with one."""
+        found: tuple[list[int], list[int]] = [], []
+        for at in mentions(self.text, name, Span(0, len(self.text))):
+            found[self.text[at - 1 : at] == "."].append(at)
+        return found
 
     def _naming(self, unit: Unit) -> Iterator[Unit]:
         """Yield the other units that name this one, as a function or as a method of a related class."""
@@ -275,7 +265,7 @@ class _Reading:
 
     def _users_of(self, name: str, classes: frozenset[str]) -> Iterator[Unit]:
         """Yield the units that name a function, or a method of these classes."""
-        for at in self._places(name, dotted=bool(classes)):
+        for at in self._places(name)[bool(classes)]:
             owner = _WORD.findall(self.text, max(at - 60, 0), at - 1)[-1:] if classes else []
             own = owner in (["self"], ["cls"]) or _SUPER.search(self.text, max(at - 60, 0), at) is not None
             if classes and self.text[at - 2] != ")" and not own and not classes.issuperset(owner):

@@ -23,6 +23,7 @@ from normlint.evaluate.walk import definitions, walk
 from normlint.norm.candidates import Found, Functions, candidates
 from normlint.norm.units import is_base, mentions
 from normlint.text.finding import Span
+from normlint.text.frozen import kept_each
 from normlint.text.marks import Marks, any_reduction
 from normlint.text.pieces import WORD, Piece, pieces
 
@@ -172,14 +173,12 @@ class Named:
         self._text = module.text
         self._every = module.pieces
         self._starts = [piece.span.start for piece in module.pieces]
-        self._called: dict[str, bool] = {}
         self.mapped = frozenset(_MAPPED.findall(module.text)) if "vmap(" in module.text else frozenset()
 
+    @kept_each
     def is_called(self, name: str) -> bool:
         """Return whether a function has callers: in the text, or elsewhere if its name is private."""
-        if name not in self._called:
-            self._called[name] = name.startswith("_") or any(self._calls(at, name) for at in self._uses(name))
-        return self._called[name]
+        return name.startswith("_") or any(self._calls(at, name) for at in self._uses(name))
 
     def _calls(self, place: int, name: str) -> bool:
         """Return whether an offset lies in a class or in another function; one of a test counts if it casts."""

@@ -19,6 +19,7 @@ from normlint.norm.nodes import Function, annotated, arguments, dotted, plain
 from normlint.norm.numbers import may_be_eps, number
 from normlint.text.elsewhere import Definition, Elsewhere, File
 from normlint.text.finding import Span
+from normlint.text.frozen import kept_each
 from normlint.text.making import Making, configured, makings, sets_eps, wired
 from normlint.text.pieces import Piece
 from normlint.text.source import line_starts
@@ -159,10 +160,6 @@ class Makes:
         self.file = File(text, path)
         self.elsewhere = Elsewhere()
         self.norms: dict[str, bool] = {}  # whether the class of a name is a norm and nothing more, once it was asked
-        self._owners: dict[Piece, Owner] = {}
-        self._norms: dict[Piece, tuple[Made, ...]] = {}
-        self._eps: dict[str, Eps | None] = {}
-        self._configurations: dict[str, dict[str, float]] = {}  # the eps that each class of configurations has
 
     @cached_property
     def _marked(self) -> dict[Piece, list[Making]]:
@@ -246,15 +243,13 @@ class Makes:
                 found.setdefault(name, []).append(piece)
         return found
 
+    @kept_each
     def _made(self, piece: Piece) -> tuple[Made, ...]:
-        if piece not in self._norms:
-            self._norms[piece] = tuple(self._read(self._owner(piece)))
-        return self._norms[piece]
+        return tuple(self._read(self._owner(piece)))
 
+    @kept_each
     def _owner(self, piece: Piece) -> Owner:
-        if piece not in self._owners:
-            self._owners[piece] = Owner(self.file.text, piece)
-        return self._owners[piece]
+        return Owner(self.file.text, piece)
 
     def _read(self, owner: Owner) -> Iterator[Made]:
         marked = self._marked.get(owner.piece, ())
@@ -288,11 +283,10 @@ class Makes:
 
     # --- classes -----------------------------------------------------------------------------------------------------
 
+    @kept_each
     def eps_of(self, name: str) -> Eps | None:
         """Return how the class of this name takes its eps; None if it takes none, or isn't known."""
-        if name not in self._eps:
-            self._eps[name] = self._eps_in(name, self.file, 0)
-        return self._eps[name]
+        return self._eps_in(name, self.file, 0)
 
     def taken_by(self, name: str) -> dict[str, ast.expr | None]:
         """Return the constructor's parameters of a class of the package, with their defaults; empty if unknown."""
@@ -344,13 +338,12 @@ class Makes:
         names = [name for name in _CONFIGURATION.findall(self.file.text) if self._eps_of_configuration(name)]
         return names[0] if len(names) == 1 else ""
 
+    @kept_each
     def _eps_of_configuration(self, kind: str) -> dict[str, float]:
         """Return the attributes of a class of configurations that hold an eps for norms, with their defaults."""
-        if kind not in self._configurations:
-            found = self.elsewhere.definition(kind, self.file) if kind else None
-            fields = self._fields(found, 0) if found is not None else {}
-            self._configurations[kind] = {n: v for n, v in fields.items() if is_eps_of_norm(n) and may_be_eps(n, v)}
-        return self._configurations[kind]
+        found = self.elsewhere.definition(kind, self.file) if kind else None
+        fields = self._fields(found, 0) if found is not None else {}
+        return {n: v for n, v in fields.items() if is_eps_of_norm(n) and may_be_eps(n, v)}
 
     def _fields(self, found: Definition, far: int) -> dict[str, float]:
         """Return the attributes of a configuration whose names speak of an eps, with their defaults."""

@@ -13,9 +13,11 @@ from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import ref
 
-__all__ = ["dataclass", "kept", "replace"]
+__all__ = ["dataclass", "kept", "kept_each", "replace"]
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 if TYPE_CHECKING:
@@ -78,4 +80,26 @@ class kept(Generic[T]):  # noqa: N801  (reads like cached_property, and does wit
 
     def __get__(self, owner: object, kind: type | None = None) -> T:
         value = owner.__dict__[self._name] = self._make(owner)
+        return value
+
+
+class kept_each(Generic[K, T]):  # noqa: N801
+    """A method of one argument, computed once for each."""
+
+    def __init__(self, make: Callable[[Any, K], T]) -> None:
+        self._make, self._name = make, make.__name__
+
+    def __get__(self, owner: object, kind: type | None = None) -> Callable[[K], T]:
+        known = owner.__dict__[self._name] = _Known(self._make, owner).__getitem__
+        return known
+
+
+class _Known(dict[K, T]):
+    """Results by argument, each of which is computed when it is first looked up."""
+
+    def __init__(self, make: Callable[[Any, K], T], owner: object) -> None:
+        self._make, self._owner = make, ref(owner)  # a weak reference, so that the owner is freed at once
+
+    def __missing__(self, key: K) -> T:
+        value = self[key] = self._make(self._owner(), key)
         return value

@@ -14,6 +14,7 @@ from normlint.evaluate.concrete.values import MODULE, Budget, File, Scope, Space
 from normlint.evaluate.module import Module
 from normlint.evaluate.walk import walk
 from normlint.text.finding import Span
+from normlint.text.frozen import kept_each
 from normlint.text.pieces import WORD, Piece
 
 STAR: Final = re.compile(r"^\s*from\s+([.\w]+)\s+import\s*\(?\s*\*", re.MULTILINE)
@@ -63,17 +64,12 @@ class Program:
         self.scope = Scope(self, MODULE, {"__name__": "interpreted"})
         self.locals: dict[Span, tuple[frozenset[str], dict[str, str]]] = {}
         self.guarded = 0  # number of enclosing `try` statements that handle ImportError
-        self._others: dict[str, Program | None] = {}
         self._done: set[Piece] = set()
         self._failed: dict[Piece, Exception] = {}
         self._running: list[int] = []  # start offsets of the statements that are running
         self._stars: list[str] = STAR.findall(text)
         self._whole = False
         self._settled: set[str] = set()  # names whose statements have all been run
-        self._bound: dict[Piece, set[str]] = {}
-        self._named: dict[Piece, set[str]] = {}
-        self._touched: dict[Piece, set[str]] = {}
-        self._wanted: dict[str, list[Piece]] = {}
 
     def run(self) -> dict[str, Any]:
         """Run all statements in order, as Python does, and return the module's names."""
@@ -163,19 +159,18 @@ class Program:
     def _words(self, piece: Piece) -> set[str]:
         return set(WORD.findall(self.module.source(piece.span)))
 
+    @kept_each
     def _needed(self, name: str) -> list[Piece]:
         """Return the statements to run for a name, in order, with those of the variables its value may share."""
-        if name not in self._wanted:
-            found, seen, waiting = set(), {name}, [name]
-            while waiting:
-                for piece in self._changing(waiting.pop()):
-                    if piece not in found and not _defines(piece) and piece.kind != "import":
-                        more = {w for w in self._words(piece) & self._variables if w not in seen}
-                        seen |= more
-                        waiting.extend(more)
-                    found.add(piece)
-            self._wanted[name] = sorted(found, key=lambda piece: piece.span.start)
-        return self._wanted[name]
+        found, seen, waiting = set(), {name}, [name]
+        while waiting:
+            for piece in self._changing(waiting.pop()):
+                if piece not in found and not _defines(piece) and piece.kind != "import":
+                    more = (self._words(piece) & self._variables) - seen
+                    seen |= more
+                    waiting.extend(more)
+                found.add(piece)
+        return sorted(found, key=lambda piece: piece.span.start)
 
     def _changing(self, name: str) -> list[Piece]:
         """Return the statements that bind the name or may change its value."""
@@ -226,19 +221,14 @@ class Program:
             for node in walk(self.module.block(piece), own=True)
         )
 
+    @kept_each
     def binds(self, piece: Piece) -> set[str]:
         """Return the names that a statement binds."""
-        if piece not in self._bound:
-            self._bound[piece] = bound_names(self.module.block(piece))
-        return self._bound[piece]
+        return bound_names(self.module.block(piece))
 
+    @kept_each
     def _touches(self, piece: Piece) -> set[str]:
         """Return the names that a statement binds or whose value it may change."""
-        if piece not in self._touched:
-            self._touched[piece] = self._find_touched(piece)
-        return self._touched[piece]
-
-    def _find_touched(self, piece: Piece) -> set[str]:
         nodes = list(walk(self.module.block(piece), own=True))
         called = {
             _root(node.func.base) for node in nodes if isinstance(node, s.Call) and isinstance(node.func, s.Attribute)
@@ -267,13 +257,12 @@ class Program:
             waiting.extend(word for piece in more if piece.kind != "import" for word in self.named(piece))
         return tuple(sorted(found, key=lambda piece: piece.span.start))
 
+    @kept_each
     def named(self, piece: Piece) -> set[str]:
         """Return the names that occur in a statement, without those in strings."""
-        if piece not in self._named:
-            below = list(walk(self.module.block(piece)))
-            below += [node for one in below if isinstance(one, s.Class) for node in walk(one.decorated)]
-            self._named[piece] = {node.id for node in below if isinstance(node, s.Name)} | self.binds(piece)
-        return self._named[piece]
+        below = list(walk(self.module.block(piece)))
+        below += [node for one in below if isinstance(one, s.Class) for node in walk(one.decorated)]
+        return {node.id for node in below if isinstance(node, s.Name)} | self.binds(piece)
 
     def imported(self, path: str) -> Any:
         """Return the value of an import; inside a `try` that handles it, raise ImportError if it isn't installed."""
@@ -300,13 +289,12 @@ class Program:
                 return found, inside
         return None
 
+    @kept_each
     def _other(self, path: str) -> Program | None:
-        if path not in self._others:
-            found = self.find(path) if self.find is not None else None
-            if found is not None and found.key not in self.family:
-                self.family[found.key] = type(self)(found.text, found.find, self.budget, self.family)
-            self._others[path] = self.family[found.key] if found is not None else None
-        return self._others[path]
+        found = self.find(path) if self.find is not None else None
+        if found is not None and found.key not in self.family:
+            self.family[found.key] = type(self)(found.text, found.find, self.budget, self.family)
+        return self.family[found.key] if found is not None else None
 
     def _look_up(self, path: str) -> Any:
         found = self._file(path)

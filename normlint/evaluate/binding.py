@@ -8,26 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from normlint.text.frozen import dataclass
+
+if TYPE_CHECKING:
+    from normlint.evaluate.ops.signatures import Param
+    from normlint.evaluate.syntax import Parameter
 
 V = TypeVar("V")
 
 
-class Parameter(Protocol):
-    """A parameter; `star` is "", "*" or "**", `keyword` means keyword-only, and `places` positional-only."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def star(self) -> str: ...
-    @property
-    def keyword(self) -> bool: ...
-    @property
-    def places(self) -> bool: ...
-    @property
-    def default(self) -> object | None: ...
+Parameters: TypeAlias = "Sequence[Parameter] | Sequence[Param]"  # of a function of the text, or of torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +43,7 @@ class Args(Generic[V]):
         """Return these arguments followed by the other ones, as functools.partial passes them."""
         keywords, more = {**self.keywords, **other.keywords}, self.more or other.more
         if self.rest:
-            return Args(
-                self.positional, keywords, rest=True, more=more, loose=self.loose + other.positional + other.loose
-            )
+            return Args(self.positional, keywords, True, more, self.loose + other.positional + other.loose)
         return Args(self.positional + other.positional, keywords, other.rest, more, other.loose)
 
     @property
@@ -96,7 +86,7 @@ class Fit(Generic[V]):
         return f"`{name}` needs `{self.missing[0]}`" if self.missing else ""
 
 
-def fit(params: Sequence[Parameter], args: Args[V]) -> Fit[V]:
+def fit(params: Parameters, args: Args[V]) -> Fit[V]:
     """Bind the arguments of a call to the parameters of a function."""
     places = [p for p in params if not p.star and not p.keyword]
     values = {p.name: value for p, value in zip(places, args.positional, strict=False)}
@@ -123,7 +113,7 @@ def fit(params: Sequence[Parameter], args: Args[V]) -> Fit[V]:
     )  # fmt: skip
 
 
-def _unknown(params: Sequence[Parameter], args: Args[V], given: set[str]) -> frozenset[str]:
+def _unknown(params: Parameters, args: Args[V], given: set[str]) -> frozenset[str]:
     """Return the parameters, also `*args` and `**kwargs`, that something unknown may fill."""
     if not args.rest and not args.more:
         return frozenset()

@@ -23,7 +23,7 @@ def letter(value: object) -> str:
     return {int: "i", float: "f", bool: "b", tuple: "I", str: "s", type(None): "n"}[type(value)]
 
 
-def bound(dotted: str, *places: Any, rest: bool = False, more: bool = False, **names: Any) -> signatures.Bound[Any]:
+def bound(dotted: str, *places: Any, rest: bool = False, more: bool = False, **names: Any) -> signatures.Fit[Any]:
     key = signatures.key_of(dotted)
     assert key is not None
     return signatures.bind(key, Args(places, names, rest, more), letter)

@@ -76,17 +76,6 @@ class Param:
         return ... if self.default is None else literal_eval(self.default)
 
 
-@dataclass(frozen=True, slots=True)
-class Bound(Fit[V]):
-    """A bound call: the first tensor is `input`, `axis` is `dim`; `params` are those of the chosen overload."""
-
-    params: tuple[Param, ...] = ()
-
-    def default(self, name: str) -> object:
-        """Return the default value of a parameter; Ellipsis if there is none or it isn't a literal."""
-        return next((p.value for p in self.params if p.name == name), ...)
-
-
 @lru_cache(maxsize=1)
 def _text() -> str:
     with open(_FILE, encoding="utf-8") as file:
@@ -162,8 +151,8 @@ def may_share(name: str) -> bool:
     return name in public("shared") or name in _SHARED_TOO or name.endswith("_") or unchanged
 
 
-def bind(key: str, args: Args[V], letter: Callable[[V], str]) -> Bound[V]:
-    """Bind a call to the first overload that accepts it, as torch does.
+def bind(key: str, args: Args[V], letter: Callable[[V], str]) -> Fit[V]:
+    """Bind a call to the first overload that accepts it, as torch does; the first tensor is `input`, `axis` is `dim`.
 
     `letter` returns the letters of the types that a value may have, or "" where they are unknown. If a value isn't
     known well enough to choose between two overloads, the parameters that it may fill are all `unknown`.
@@ -171,15 +160,15 @@ def bind(key: str, args: Args[V], letter: Callable[[V], str]) -> Bound[V]:
     values = (*args.positional, *args.loose, *args.keywords.values())
     form = (len(args.positional), tuple(args.keywords), args.rest, args.more)
     found = _chosen(key, form, tuple(map(letter, values)))
-    return Bound(
+    return Fit(
         {name: values[at] for name, at in found.values.items()}, tuple(values[at] for at in found.star),
         {name: values[at] for name, at in found.extra.items()}, found.unknown, found.unexpected, found.twice,
-        found.missing, found.surplus, found.params,
+        found.missing, found.surplus,
     )  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
-def _chosen(key: str, form: tuple[int, tuple[str, ...], bool, bool], letters: tuple[str, ...]) -> Bound[int]:
+def _chosen(key: str, form: tuple[int, tuple[str, ...], bool, bool], letters: tuple[str, ...]) -> Fit[int]:
     """Bind a call whose values have these letters; the result holds the values' indices."""
     places, names, rest, more = form
     named = len(letters) - len(names)
@@ -192,12 +181,10 @@ def _chosen(key: str, form: tuple[int, tuple[str, ...], bool, bool], letters: tu
     unsure = {name for other in tied[1:] for name in _differing(first, other, letters)}
     if rest or more:
         unsure |= {name for bound in tied for name in bound.unknown if name not in first.values}
-    if not unsure:
-        return first
-    return replace(first, unknown=first.unknown | unsure)
+    return replace(first, unknown=first.unknown | unsure) if unsure else first
 
 
-def _scored(params: tuple[Param, ...], args: Args[int], letters: tuple[str, ...]) -> tuple[int, Bound[int]]:
+def _scored(params: tuple[Param, ...], args: Args[int], letters: tuple[str, ...]) -> tuple[int, Fit[int]]:
     """Return how badly a call fits an overload (0: it fits), and the call bound to it."""
     if args.keywords:
         args = _renamed(params, args)
@@ -218,7 +205,7 @@ def _mismatch(types: str, given: str) -> int:
     return 1 if ("T" in given or "N" in given) and not set(types).isdisjoint("ifbI") else 10
 
 
-def _differing(one: Bound[int], other: Bound[int], letters: tuple[str, ...]) -> Iterator[str]:
+def _differing(one: Fit[int], other: Fit[int], letters: tuple[str, ...]) -> Iterator[str]:
     """Yield the parameters to which two overloads bind the same value of unknown type."""
     mine = {value: name for name, value in one.values.items()}
     for name, value in other.values.items():
@@ -235,13 +222,11 @@ def _renamed(params: tuple[Param, ...], args: Args[V]) -> Args[V]:
     return Args((*first, *args.positional), keywords, args.rest, args.more, args.loose)
 
 
-def _normalized(params: tuple[Param, ...], found: Fit[V]) -> Bound[V]:
-    values, unknown = found.values, found.unknown
-    if names := {p.name for p in params if p.name in NUMPY or p.name in _FIRST}:
-        called = {name: NUMPY.get(name, name) for name in names}
-        called |= {name: "input" for name in names if name == params[0].name and name in _FIRST}
-        values = {called.get(name, name): value for name, value in values.items()}
-        unknown = frozenset(called.get(name, name) for name in unknown)
-    return Bound(
-        values, found.star, found.extra, unknown, found.unexpected, found.twice, found.missing, found.surplus, params
-    )
+def _normalized(params: tuple[Param, ...], found: Fit[V]) -> Fit[V]:
+    names = {p.name for p in params if p.name in NUMPY or p.name in _FIRST}
+    if not names:
+        return found
+    called = {name: NUMPY.get(name, name) for name in names}
+    called |= {name: "input" for name in names if name == params[0].name and name in _FIRST}
+    values = {called.get(name, name): value for name, value in found.values.items()}
+    return replace(found, values=values, unknown=frozenset(called.get(name, name) for name in found.unknown))

@@ -32,13 +32,13 @@ def array(shape: Iterable[int], data: Iterable[float]) -> Array:
     return found
 
 
-def as_array(value: object) -> Array:
-    if isinstance(value, Array):
-        return value
-    if isinstance(value, bool | int | float):
-        return Array((), [value])
-    if isinstance(value, list | tuple) and value:
-        return stack([as_array(one) for one in value], 0)
+def as_array(data: object) -> Array:
+    if isinstance(data, Array):
+        return data
+    if isinstance(data, bool | int | float):
+        return Array((), [data])
+    if isinstance(data, list | tuple) and data:
+        return stack([as_array(one) for one in data], 0)
     raise Unmeasured
 
 
@@ -79,10 +79,10 @@ def permuted(a: Array, order: Sequence[int]) -> Array:
     return strided(a, [a.shape[i] for i in order], [steps[i] for i in order])
 
 
-def moved(a: Array, source: int, destination: int) -> Array:
-    order = [i for i in range(len(a.shape)) if i != axis_of(source, len(a.shape))]
-    order.insert(axis_of(destination, len(a.shape)), axis_of(source, len(a.shape)))
-    return permuted(a, order)
+def moved(x: Array, source: int, destination: int) -> Array:
+    order = [i for i in range(len(x.shape)) if i != axis_of(source, len(x.shape))]
+    order.insert(axis_of(destination, len(x.shape)), axis_of(source, len(x.shape)))
+    return permuted(x, order)
 
 
 def reshaped(a: Array, shape: Sequence[int]) -> Array:
@@ -119,13 +119,13 @@ def without_axis(a: Array, axis: int) -> Array:
     return Array(a.shape[:axis] + a.shape[axis + 1 :], a.data) if a.shape[axis : axis + 1] == (1,) else a
 
 
-def with_axis(a: Array, axis: int) -> Array:
-    axis = axis_of(axis, len(a.shape) + 1)
-    return Array((*a.shape[:axis], 1, *a.shape[axis:]), a.data)
+def with_axis(x: Array, dim: int) -> Array:
+    axis = axis_of(dim, len(x.shape) + 1)
+    return Array((*x.shape[:axis], 1, *x.shape[axis:]), x.data)
 
 
-def taken(a: Array, axis: int, place: int) -> Array:
-    return without_axis(sliced(a, axis, [place]), axis)
+def taken(x: Array, dim: int, index: int) -> Array:
+    return without_axis(sliced(x, dim, [index]), dim)
 
 
 def cat(arrays: Sequence[Array], axis: int) -> Array:

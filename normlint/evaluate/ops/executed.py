@@ -224,12 +224,10 @@ def interpolate(x: Given, size: Given = None, mode: str = "nearest") -> Array:
 # --- sums of products ------------------------------------------------------------------------------------------------
 
 
-def _product(**two: Any) -> Array:
+@runs("matmul mm bmm mv dot vdot @")
+def matmul(**two: Any) -> Array:
     one, other = two.values()
     return a.matmul(one, other)
-
-
-runs("matmul mm bmm mv dot vdot @")(_product)
 
 
 @runs("linear")

@@ -129,23 +129,11 @@ def pad(x: Given, pad: Given, mode: str = "constant", value: Given = 0) -> Array
     return x  # type: ignore[no-any-return]
 
 
-@runs("movedim moveaxis")
-def movedim(x: Given, source: int, destination: int) -> Array:
-    return a.moved(x, source, destination)
-
-
-@runs("unsqueeze")
-def unsqueeze(x: Given, dim: int) -> Array:
-    return a.with_axis(x, dim)
-
-
-@runs("select")
-def select(x: Given, dim: int, index: int) -> Array:
-    return a.taken(x, dim, index)
-
-
 TABLE.update(
     {
+        "movedim": a.moved,  # as `a.with_axis` and `a.taken`, with torch's names for the parameters
+        "unsqueeze": a.with_axis,
+        "select": a.taken,
         "view": lambda x, **sizes: a.reshaped(x, flat(*sizes.values())),
         "view_as": lambda x, other: a.reshaped(x, other.shape),
         "ravel": lambda x: a.reshaped(x, [-1]),
@@ -164,7 +152,7 @@ TABLE.update(
 )
 TABLE.update({
     "reshape": TABLE["view"], "reshape_as": TABLE["view_as"], "T": TABLE["t"], ".H": TABLE["t"], "adjoint": TABLE["mT"],
-    "broadcast_to": TABLE["expand"],
+    "broadcast_to": TABLE["expand"], "moveaxis": TABLE["movedim"],
 })  # fmt: skip
 
 
@@ -223,11 +211,8 @@ def index_add(x: Given, dim: int, index: Given, source: Given = None, src: Given
     axis, rank = a.axis_of(dim, len(given.shape)), len(given.shape)
     places = a.reshaped(index, [-1 if i == axis else 1 for i in range(rank)]) if src is None else index
     rows = [a.expanded(places, given.shape), given]
-    before, size, count = (
-        [n if i != axis else x.shape[axis] for i, n in enumerate(given.shape)],
-        x.shape[axis],
-        given.shape[axis],
-    )
+    size, count = x.shape[axis], given.shape[axis]
+    before = [n if i != axis else size for i, n in enumerate(given.shape)]
     whole = a.cat([a.expanded(x, before), *rows], axis)
 
     def added(row: Row) -> list[float]:
@@ -295,10 +280,6 @@ TABLE.update({
 # --- creation --------------------------------------------------------------------------------------------------------
 
 
-def _data(data: Given) -> Array:
-    return as_array(data)
-
-
 def _filled(value: float) -> Callable[..., Array]:
     return lambda **size: a.expanded(as_array(value), flat(*(n for name, n in size.items() if name != "x")))
 
@@ -321,6 +302,6 @@ TABLE.update({
     "linspace": lambda start, end, steps: a.array(
         [steps], (start + (end - start) * i / max(steps - 1, 1) for i in range(steps))
     ),
-    "tensor": _data, "as_tensor": _data,
+    "tensor": as_array, "as_tensor": as_array,
 })  # fmt: skip
 TABLE["new_full"] = TABLE["full"]

@@ -172,7 +172,7 @@ _DYNAMIC: Final = re.compile(r"\b(?:setattr|vars|exec|locals|__dict__|__getattr\
 def _is_unset(text: str, cls: ClassRef, name: str) -> bool:
     """Return whether nothing in the text sets an attribute of a class that has no other bases than nn.Module."""
     above = list(cls.lineage())
-    plain = not any(one.node.decorated for one in above) and any("__init__" in one.members for one in above)
+    plain = not any(one.node.decorators for one in above) and any("__init__" in one.members for one in above)
     bases = {path for one in above for path in one.outside}
     if not plain or not bases or not bases <= {"torch.nn.Module", "torch.nn.modules.module.Module"}:
         return False

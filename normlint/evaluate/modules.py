@@ -59,14 +59,10 @@ def _instance(m: Machine, cls: ClassRef, args: Arguments, span: Span) -> Value:
     found = Defined(instance, cls.qualname)
     if any("__init__" in c.members for c in cls.lineage()):
         m.call(get(m, found, "__init__", span), args, span)
-    elif cls.node.decorated:  # a dataclass, with its fields in order
+    elif cls.node.decorators:  # a dataclass, with its fields in order
         fields = [stmt for c in reversed([*cls.lineage()]) for stmt in c.node.body]
-        targets = [
-            t
-            for stmt in fields
-            for t in ((stmt.target,) if isinstance(stmt, s.Evaluate) else getattr(stmt, "targets", ()))
-        ]
-        names = [t.id for t in targets if isinstance(t, s.Name)]
+        targets = [(stmt.target,) if isinstance(stmt, s.Evaluate) else getattr(stmt, "targets", ()) for stmt in fields]
+        names = [t.id for several in targets for t in several if isinstance(t, s.Name)]
         given = dict(zip(names, args.positional, strict=False)) | args.keywords
         for name, value in given.items():
             set_attribute(instance, name, value.value)
@@ -143,9 +139,8 @@ _TENSOR_METHODS |= {f"{how}{what}": f"_{what}" for what in ("parameters", "buffe
 
 def _is_idle(module: Value) -> bool:
     """Return whether a module returns its input: an Identity, or a Dropout with probability 0."""
-    if not isinstance(module, Opaque) or module.text != "module torch.nn.Dropout":
-        return isinstance(module, Opaque) and module.text == "module torch.nn.Identity"
-    return module.sizes[:1] == (Mono(0.0),)
+    text, sizes = (module.text, module.sizes) if isinstance(module, Opaque) else ("", ())
+    return text == f"{_LAYER}Identity" or (text == f"{_LAYER}Dropout" and sizes[:1] == (Mono(0.0),))
 
 
 def _sizes(args: Arguments) -> tuple[Mono | None, ...]:

@@ -190,6 +190,11 @@ class Parameter(Node):
     default: Expr | None
     places: bool = False
 
+    @property
+    def optional(self) -> bool:
+        """Whether it is None by default."""
+        return isinstance(self.default, Literal) and self.default.value is None
+
 
 @dataclass(frozen=True, slots=True)
 class Lambda(Expr):
@@ -353,7 +358,7 @@ class Class(Stmt):
     body: Block
     head: Span  # the name
     keywords: tuple[str, ...] = field(default=(), compare=False)
-    decorated: tuple[Expr, ...] = field(default=(), compare=False)
+    decorators: tuple[Expr, ...] = field(default=(), compare=False)
     odd: str = field(default="", compare=False)
 
 

@@ -64,18 +64,11 @@ def bind(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> d
 
 def signature(function: Function) -> inspect.Signature:
     """Return the signature for `inspect.signature`, in which annotations are strings."""
-    source = function.scope.program.module.source
-    return inspect.Signature(
-        [
-            inspect.Parameter(
-                p.name,
-                _kind(p),
-                default=function.defaults.get(p.name, inspect.Parameter.empty),
-                annotation=source(p.annotation.span) if p.annotation else inspect.Parameter.empty,
-            )
-            for p in function.node.params
-        ]
-    )
+    source, none, params = function.scope.program.module.source, inspect.Parameter.empty, function.node.params
+    notes = [source(p.annotation.span) if p.annotation else none for p in params]
+    defaults = [function.defaults.get(p.name, none) for p in params]
+    rows = zip(params, defaults, notes, strict=True)
+    return inspect.Signature([inspect.Parameter(p.name, _kind(p), default=d, annotation=n) for p, d, n in rows])
 
 
 def _kind(param: s.Parameter) -> Any:

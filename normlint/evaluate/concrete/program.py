@@ -230,9 +230,8 @@ class Program:
     def _touches(self, piece: Piece) -> set[str]:
         """Return the names that a statement binds or whose value it may change."""
         nodes = list(walk(self.module.block(piece), own=True))
-        called = {
-            _root(node.func.base) for node in nodes if isinstance(node, s.Call) and isinstance(node.func, s.Attribute)
-        }
+        functions = (node.func for node in nodes if isinstance(node, s.Call))
+        called = {_root(func.base) for func in functions if isinstance(func, s.Attribute)}
         changed = {name for node in nodes for name in _changed_by(node)}
         return self.binds(piece) | changed | (called - self._modules)
 
@@ -261,7 +260,7 @@ class Program:
     def named(self, piece: Piece) -> set[str]:
         """Return the names that occur in a statement, without those in strings."""
         below = list(walk(self.module.block(piece)))
-        below += [node for one in below if isinstance(one, s.Class) for node in walk(one.decorated)]
+        below += [node for one in below if isinstance(one, s.Class) for node in walk(one.decorators)]
         return {node.id for node in below if isinstance(node, s.Name)} | self.binds(piece)
 
     def imported(self, path: str) -> Any:
@@ -318,13 +317,9 @@ def _holds_values(stmt: s.Stmt) -> bool:
 def _changed_by(node: s.Node) -> set[str]:
     """Return the names whose value a node changes in place: `a.b = 1`, `a[0] = 1`, `del a[0]`, `setattr(a, …)`."""
     match node:
-        case s.Assign(targets=targets):
-            return {_root(target) for target in targets}
-        case s.Augment(target=target):
-            return {_root(target)}
-        case s.Evaluate(word="del", value=s.Sequence(items=targets)):
-            return {_root(target) for target in targets}
-        case s.Evaluate(word="del", value=target):
+        case s.Assign(targets=targets) | s.Evaluate(word="del", value=s.Sequence(items=targets)):
+            return set(map(_root, targets))
+        case s.Augment(target=target) | s.Evaluate(word="del", value=target):
             return {_root(target)}
         case s.Call(func=s.Name(id="setattr" | "delattr"), args=(first, *_)):
             return {_root(first.value)}

@@ -330,15 +330,10 @@ def _fits_items(scope: Scope, pattern: s.Pattern, subject: Any, bound: dict[str,
 # --- definitions -----------------------------------------------------------------------------------------------------
 
 
-def _function(scope: Scope, stmt: s.Function) -> Outcome:
+def _define(scope: Scope, stmt: s.Function | s.Class) -> Outcome:
     decorators = [_decorator(scope, node) for node in stmt.decorators]
-    expressions.store_name(scope, stmt.name, calls.decorated(functions.make(scope, stmt), decorators))
-    return None
-
-
-def _class(scope: Scope, stmt: s.Class) -> Outcome:
-    decorators = [_decorator(scope, node) for node in stmt.decorated]
-    expressions.store_name(scope, stmt.name, calls.decorated(classes.make(scope, stmt), decorators))
+    made = functions.make(scope, stmt) if isinstance(stmt, s.Function) else classes.make(scope, stmt)
+    expressions.store_name(scope, stmt.name, calls.decorated(made, decorators))
     return None
 
 
@@ -377,6 +372,6 @@ def _declare(scope: Scope, stmt: s.Declare) -> Outcome:
 
 _EXECUTE: dict[type[Any], Callable[[Scope, Any], Outcome]] = {
     s.Assign: _assign, s.Augment: _augment, s.Evaluate: _evaluate, s.Return: _return, s.Raise: _raise, s.Jump: _jump,
-    s.Declare: _declare, s.If: _if, s.Loop: _loop, s.With: _with, s.Try: _try, s.Match: _match, s.Function: _function,
-    s.Class: _class, s.Import: _import,
+    s.Declare: _declare, s.If: _if, s.Loop: _loop, s.With: _with, s.Try: _try, s.Match: _match, s.Function: _define,
+    s.Class: _define, s.Import: _import,
 }  # fmt: skip

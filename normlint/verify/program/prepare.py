@@ -295,7 +295,7 @@ def _inherited(file: _File, cls: s.Class, name: str) -> s.Function | None:
 
 def _only_base(file: _File, cls: s.Class | s.Function) -> s.Class | None:
     """Return the only base of a class without a body of its own, if that base is in the same text."""
-    if not isinstance(cls, s.Class) or len(cls.bases) != 1 or not isinstance(cls.bases[0], s.Name) or cls.decorated:
+    if not isinstance(cls, s.Class) or len(cls.bases) != 1 or not isinstance(cls.bases[0], s.Name) or cls.decorators:
         return None
     own = [one for one in cls.body if not (isinstance(one, s.Evaluate) and isinstance(one.value, s.Literal))]
     above = _chain(file, [cls.bases[0].id]) if not own else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.attributes import SIZES
@@ -34,12 +34,15 @@ class Entry:
     use: Use | None = None  # how its class is called
     wide: str = ""  # the constructor's parameter that is the last length of its input
 
+    @property
+    def params(self) -> tuple[s.Parameter, ...]:
+        """The parameters of the function; the module's own statements have none."""
+        return self.function.node.params if self.function is not None else ()
+
 
 def made_with(m: Machine, init: FunctionRef) -> Arguments:
     """Return a symbol for each parameter of a constructor."""
-    params = init.node.params[1:]
-    given = {p.name: Given(symbol(m, p), p.span) for p in params if not p.star}
-    return Args((), given, rest=_takes(params, "*"), more=_takes(params, "**"))
+    return _each(init.node.params[1:], lambda _, param: symbol(m, param))
 
 
 def symbol(m: Machine, param: s.Parameter) -> Value:
@@ -67,18 +70,15 @@ _NUMBERS = ("int", "float", "bool", "str", "Size", "List", "Tuple", "tuple", "li
 
 def symbolic(m: Machine, ref: FunctionRef, *, bound: bool) -> Arguments:
     """Return a value for each parameter of an entry."""
-    keywords: dict[str, Given] = {}
     params = ref.node.params[1:] if bound else ref.node.params
-    for number, param in enumerate(params):
-        if not param.star:
-            value = _argument(m, param, function=not bound, first=number == 0)
-            keywords[param.name] = Given(value, param.span)
-    return Args((), keywords, rest=_takes(params, "*"), more=_takes(params, "**"))
+    return _each(params, lambda at, param: _argument(m, param, function=not bound, first=at == 0))
 
 
-def _takes(params: Sequence[s.Parameter], star: str) -> bool:
-    """Return whether more unknown arguments may be passed, by place (*) or by name (**)."""
-    return any(p.star == star for p in params)
+def _each(params: Sequence[s.Parameter], value: Callable[[int, s.Parameter], Value]) -> Arguments:
+    """Return an argument for each parameter; more unknown ones may be passed, by place (*) or by name (**)."""
+    given = {p.name: Given(value(at, p), p.span) for at, p in enumerate(params) if not p.star}
+    stars = {p.star for p in params}
+    return Args((), given, rest="*" in stars, more="**" in stars)
 
 
 def _argument(m: Machine, param: s.Parameter, *, function: bool, first: bool) -> Value:

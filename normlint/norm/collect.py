@@ -240,16 +240,14 @@ def _with_written_eps(text: str, found: _Found) -> _Found:
 
 def _as_called(entry: Entry, found: _Found) -> _Found:
     """Return the computation without what only a caller's flag causes: an output in fp32, or an eps of 0."""
-    params = entry.function.node.params if entry.function else ()
-    left_out = {p.name for p in params if isinstance(p.default, s.Literal) and p.default.value is None}
-    flags = {p.name: p.default.value for p in params if isinstance(p.default, s.Literal)}
-    if any(
-        found.decisions.get(name, default) is not default for name, default in flags.items() if default in (True, False)
-    ):
+    left_out = {p.name for p in entry.params if p.optional}
+    values = {p.name: p.default.value for p in entry.params if isinstance(p.default, s.Literal)}
+    flags = {name: default for name, default in values.items() if default in (True, False)}
+    if any(found.decisions.get(name, default) is not default for name, default in flags.items()):
         found = replace(found, computation=replace(found.computation, output=DType.UNKNOWN))
     if not any(found.decisions.get(f"{name} is None") is False for name in left_out):
         return found
-    names = {p.name for p in params}
+    names = {p.name for p in entry.params}
     eps = tuple(replace(e, default=None) if e.default == 0 and e.name in names else e for e in found.computation.eps)
     return replace(found, computation=replace(found.computation, eps=eps))
 
@@ -262,10 +260,9 @@ def _with_gain(entry: Entry, found: _Found) -> _Found:
         return found
     if not c.over_last and not channels:
         return found
-    params = entry.function.node.params[1:]
-    if any(p.name.lower() in GAINS for p in params):
+    if any(p.name.lower() in GAINS for p in entry.params[1:]):
         return found  # that is the gain, and the other one a gate
-    own = {Input(p.name) for p in params}
+    own = {Input(p.name) for p in entry.params[1:]}
     product = without_shift(found.flow.product.mono)[0]
     given = [f for f in product.factors if _argument(f.atom) in own and f.atom in c.others]
     if len(given) != 1 or given[0].power != 1:

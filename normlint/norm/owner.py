@@ -119,14 +119,13 @@ def _docstring(of: s.Function | s.Lambda | ClassRef) -> str:
 
 def _has_running_statistics(entry: Entry, attrs: dict[str, Value]) -> bool:
     """Return whether an attribute, or a parameter as `F.batch_norm` has them, holds statistics of earlier batches."""
-    passed = {p.name for p in entry.function.node.params} if entry.function else set()
+    passed = {p.name for p in entry.params}
     return any(name.startswith("running") for name in attrs) or bool({"running_mean", "running_var"} & passed)
 
 
 def _takes_one(entry: Entry) -> bool:
     """Return whether the function requires exactly one argument besides the first parameter."""
-    params = entry.function.node.params[1:] if entry.function else ()
-    return sum(p.default is None for p in params) == 1
+    return sum(p.default is None for p in entry.params[1:]) == 1
 
 
 def _is_module(value: Value) -> bool:
@@ -136,9 +135,8 @@ def _is_module(value: Value) -> bool:
 
 def _is_in_place(entry: Entry) -> bool:
     """Return whether its name, or a parameter `inplace`, says that it works in place."""
-    params = entry.function.node.params if entry.function else ()
     plain = entry.qualname.endswith("_") and not entry.qualname.endswith("__")
-    return plain or any("inplace" in p.name.replace("_", "") for p in params)
+    return plain or any("inplace" in p.name.replace("_", "") for p in entry.params)
 
 
 def loses_its_result(entry: Entry, module: Module) -> bool:
@@ -147,25 +145,21 @@ def loses_its_result(entry: Entry, module: Module) -> bool:
     if not isinstance(node, s.Function) or node.decorators:
         return False
     given = [(stmt.value, part) for stmt in node.body if isinstance(stmt, s.Assign) for part in walk(stmt.targets)]
-    made = (
-        part.id for value, part in given if isinstance(part, s.Name) and not isinstance(value, s.Attribute | s.Name)
-    )
-    local = {*made, *(p.name for p in node.params[1:2])}  # what is computed here, and the input
+    computed = (part for value, part in given if not isinstance(value, s.Attribute | s.Name))
+    local = {*(part.id for part in computed if isinstance(part, s.Name)), *(p.name for p in node.params[1:2])}
     above = list(entry.cls.lineage())[1:] if entry.cls else []
-    if any("forward" in c.members for c in above) and any(
-        isinstance(n, s.Name) and n.id == "super" for n in walk(node)
-    ):
+    super_named = any(isinstance(n, s.Name) and n.id == "super" for n in walk(node))
+    if super_named and any("forward" in c.members for c in above):
         return False  # a forward of the text, which may keep what it computes
-    return (
-        all(
-            isinstance(stmt, s.Assign)
-            or (isinstance(stmt, s.Evaluate) and isinstance(stmt.value, s.Literal))  # a docstring
-            or (isinstance(stmt, s.Return) and stmt.value is None)
-            for stmt in node.body
-        )
-        and all(isinstance(part, s.Name | s.Sequence) for _, part in given)
-        and all(_only_gives_a_value(part, local, module.imports) for part in walk(node.body))
-    )
+    named = all(isinstance(part, s.Name | s.Sequence) for _, part in given)
+    plain = named and all(map(_gives_nothing_back, node.body))
+    return plain and all(_only_gives_a_value(part, local, module.imports) for part in walk(node.body))
+
+
+def _gives_nothing_back(stmt: s.Stmt) -> bool:
+    """Return whether a statement is an assignment, a docstring or a `return` without a value."""
+    text = isinstance(stmt, s.Evaluate) and isinstance(stmt.value, s.Literal)
+    return text or isinstance(stmt, s.Assign) or (isinstance(stmt, s.Return) and stmt.value is None)
 
 
 def _only_gives_a_value(node: s.Node, local: AbstractSet[str], imports: Mapping[str, str]) -> bool:
@@ -201,9 +195,7 @@ def _is_feature_vector(param: Param, *, also_of_several: bool) -> bool:
 def _takes_eps(entry: Entry, attrs: dict[str, Value]) -> bool:
     """Return whether eps is an argument of the function, or of the module's constructor."""
     if entry.cls is None:
-        params = entry.function.node.params if entry.function else ()
-        given = {p.name for p in params if not (isinstance(p.default, s.Literal) and p.default.value is None)}
-        asked = set(filter(is_eps, given))
+        asked = {p.name for p in entry.params if is_eps(p.name) and not p.optional}
         return bool(asked) and not asked <= _always_read(entry)
     held = (v.sole for name, v in attrs.items() if is_eps(name) and isinstance(v, Product))
     symbols = (f.atom for f in held if f is not None and f.power == 1)
@@ -212,17 +204,14 @@ def _takes_eps(entry: Entry, attrs: dict[str, Value]) -> bool:
 
 def _always_read(entry: Entry) -> set[str]:
     """Return the names in top-level statements of the function that every path runs."""
-    body = entry.function.node.body if entry.function else ()
-    stmts = body if isinstance(body, tuple) else ()
-    plain = (stmt for stmt in stmts if not isinstance(stmt, s.If | s.Loop | s.With | s.Try))
+    block = entry.function.block if entry.function else ()
+    plain = (stmt for stmt in block if not isinstance(stmt, s.If | s.Loop | s.With | s.Try))
     return {node.id for stmt in plain for node in walk(stmt) if isinstance(node, s.Name)}
 
 
 def _is_of_graphs(entry: Entry) -> bool:
     """Return whether the function has a parameter `batch=None`, as in PyTorch Geometric."""
-    params = entry.function.node.params if entry.function else ()
-    none = (p for p in params if isinstance(p.default, s.Literal) and p.default.value is None)
-    return any(p.name == "batch" for p in none)
+    return any(p.name == "batch" and p.optional for p in entry.params)
 
 
 def keeps_data(attrs: dict[str, Value], result: Value | None) -> bool:
@@ -275,7 +264,7 @@ def _settings(entry: Entry) -> Iterator[str]:
     """Yield the names of the constructors' parameters, and of the function's besides its input."""
     for node in constructors(entry.cls) if entry.cls else ():
         yield from (param.name for param in node.params)
-    yield from (param.name for param in (entry.function.node.params[2:] if entry.function else ()))
+    yield from (param.name for param in entry.params[2:])
 
 
 def _flags(entry: Entry) -> Iterator[tuple[str, bool]]:

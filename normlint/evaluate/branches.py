@@ -77,17 +77,9 @@ def _names_at_statistics(reach: Reach, context: Context) -> set[str]:
 
 def _missed_reduction(reach: Reach, context: Context) -> bool:
     """Return whether a reduction was missed that no other outcome of this path's decisions runs."""
-    passed = set(_missed_marks(reach, context))
-    for fork in context.forks:
-        passed.difference_update(reach.marks(fork.other))
-    return bool(passed)
-
-
-def _missed_marks(reach: Reach, context: Context) -> Iterator[int]:
-    """Return the offsets of reductions that weren't evaluated in functions that were run."""
-    marks = {mark for span in context.entered for mark in reach.marks(span)}
     called = Covered(context.called)
-    return (mark for mark in marks if mark not in called)
+    missed = {mark for span in context.entered for mark in reach.marks(span) if mark not in called}
+    return bool(missed.difference(*(reach.marks(fork.other) for fork in context.forks)))
 
 
 def _leads_to_norm(reach: Reach, fork: Fork, names: AbstractSet[str]) -> bool:

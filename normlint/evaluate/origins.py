@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -85,24 +86,20 @@ class Called(NamedTuple):
     given: bool
 
 
+@dataclass(eq=False, slots=True)
 class Nested:
     """A nested function or a lambda, with its environment."""
 
-    __slots__ = ("env", "node")
-
-    def __init__(self, node: Any, env: Env) -> None:
-        self.node = node
-        self.env = env
+    node: Any
+    env: Env
 
 
+@dataclass(eq=False, slots=True)
 class Method:
     """A bound method of a tensor that is passed on without being called."""
 
-    __slots__ = ("name", "value")
-
-    def __init__(self, name: str, value: Value) -> None:
-        self.name = name
-        self.value = value
+    name: str
+    value: Value
 
 
 class Seen:

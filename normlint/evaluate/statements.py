@@ -249,7 +249,7 @@ def _loop(m: Machine, env: Env, stmt: s.Loop) -> Outcome:
     subject = m.eval(env, stmt.subject)
     items = functional.items_of(m, subject) if stmt.target is not None else None
     if items and len(items) <= MOST_ROUNDS:
-        return _loop_over_items(m, env, stmt, stmt.target, items)
+        return _loop_over_items(m, env, stmt, items)
     if items == ():
         return _loop_over_nothing(m, env, stmt)
     one = pieces.each(m.ctx, subject, stmt.span) if stmt.target is not None else None
@@ -312,11 +312,11 @@ def _loop_over_parts(m: Machine, env: Env, stmt: s.Loop, one: Value) -> Outcome:
     return outcome if isinstance(outcome, Returned) else execute(m, env, stmt.orelse)
 
 
-def _loop_over_items(m: Machine, env: Env, stmt: s.Loop, target: s.Expr | None, items: tuple[Value, ...]) -> Outcome:
+def _loop_over_items(m: Machine, env: Env, stmt: s.Loop, items: tuple[Value, ...]) -> Outcome:
     """Run a loop's body for each item in turn, until a jump or a return."""
     for item in items:
-        if target is not None:
-            bind_target(m, env, target, item)
+        if stmt.target is not None:
+            bind_target(m, env, stmt.target, item)
         outcome = execute(m, env, stmt.body)
         if isinstance(outcome, Returned):
             return outcome

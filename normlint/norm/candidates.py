@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -66,7 +66,7 @@ class _Reading:
         self._users: dict[tuple[str, frozenset[str]], tuple[Unit, ...]] = {}
         self.index: dict[str, list[Piece]] = {}
         for piece in pieces:
-            for name in piece.names if piece.kind != "compound" else _FUNCTION.findall(text, *piece.span):
+            for name in self._names(piece):
                 self.index.setdefault(name, []).append(piece)
 
     # --- pieces, units and classes
@@ -150,8 +150,7 @@ class _Reading:
             elif unit.span not in self._special:
                 self._special.add(unit.span)
                 self._waiting[unit] = None
-        wrapping = (self.unit_at(at) for at in self._marks.wrapped)
-        self._arrived.update(unit for unit in wrapping if unit is not None)
+        self._arrived.update(self._units_at(self._marks.wrapped))
         for name in self._made:
             self._waiting.update(dict.fromkeys(self._using(name)))
         for unit in list(self._waiting):
@@ -171,11 +170,9 @@ class _Reading:
     def _gives(self, unit: Unit, seen: Seen) -> None:
         """Queue the units that name this one, if it returns a statistic of its arguments."""
         result = seen.result
-        known = (
-            not result.stats.isdisjoint(result.bare)
-            or any("@" not in label and label[0] != "#" for label in result.stats)
-            or any(isinstance(made, origins.Nested) for made in result.made)
-        )
+        own = any("@" not in label and label[0] != "#" for label in result.stats)
+        nested = any(isinstance(made, origins.Nested) for made in result.made)
+        known = own or nested or not result.stats.isdisjoint(result.bare)
         if known and unit.span not in self._givers:
             self._givers[unit.span] = result
             left_out = self._just.setdefault(self._key(unit), unit)
@@ -223,25 +220,18 @@ class _Reading:
                 self.attrs[name] = join((before, value))
                 if self.attrs[name] != before:
                     self._known.clear()
-                    self._waiting.update(dict.fromkeys(self._reading(f".{name}")))
+                    self._waiting.update(dict.fromkeys(self._units_at(self._places(name)[True])))
         self._gives(unit, seen)
 
-    def _reading(self, word: str) -> Iterator[Unit]:
-        """Yield the units that name an attribute."""
-        for at in mentions(self.text, word[1:], Span(0, len(self.text))):
-            other = self.unit_at(at)
-            if self.text[at - 1] == "." and other is not None:
-                yield other
+    def _units_at(self, places: Iterable[int]) -> Iterator[Unit]:
+        return (unit for unit in map(self.unit_at, places) if unit is not None)
 
     def _names(self, piece: Piece) -> Sequence[str]:
         return _FUNCTION.findall(self.text, *piece.span) if piece.kind == "compound" else piece.names
 
     def _using(self, name: str) -> Iterator[Unit]:
         """Yield the units that name what a loose statement binds."""
-        for at in mentions(self.text, name, Span(0, len(self.text))):
-            unit = self.unit_at(at)
-            if unit is not None and self.text[at - 1 : at] != ".":
-                yield unit
+        return self._units_at(self._places(name)[False])
 
     @kept_each
     def _places(self, name: str) -> tuple[list[int], list[int]]:

@@ -76,14 +76,7 @@ class Module:
     @cached_property
     def _made(self) -> dict[str, list[ast.expr]]:
         """Return what `__init__` sets each attribute to; of a Sequential, the modules in it."""
-        found: dict[str, list[ast.expr]] = {}
-        for function in constructors(self.owner.functions):
-            for name, value in stored(function):
-                several = [value.body if isinstance(value, ast.IfExp) else value]
-                while isinstance(last := several[-1], ast.Call) and called_last(last) == "Sequential" and last.args:
-                    several[-1:] = last.args
-                found[name] = several
-        return found
+        return {name: _modules_in(several[-1]) for name, several in self._set.items()}
 
     @cached_property
     def divided(self) -> dict[str, ast.expr]:
@@ -91,8 +84,7 @@ class Module:
         inits = constructors(self.owner.functions)
         several = [(name, self._named(value, init)) for init in inits for name, value in stored(init)]
         divided = {n: v.left for n, v in several if isinstance(v, ast.BinOp) and isinstance(v.op, ast.FloorDiv)}
-        names = [name for name, _ in several]
-        return {name: whole for name, whole in divided.items() if names.count(name) == 1}
+        return {name: whole for name, whole in divided.items() if len(self._set[name]) == 1}
 
     @cached_property
     def projected(self) -> dict[str, list[ast.expr]]:
@@ -128,10 +120,8 @@ class Module:
 
     def is_kept(self, node: ast.expr) -> bool:
         """Return whether no constructor gives the names in an expression another value."""
-        every = (n for function in constructors(self.owner.functions) for n in ast.walk(function))
-        return names_in(node).isdisjoint(
-            n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        )
+        every = (n for init in constructors(self.owner.functions) for n in ast.walk(init) if isinstance(n, ast.Name))
+        return names_in(node).isdisjoint(n.id for n in every if isinstance(n.ctx, ast.Store))
 
     def written(self, name: str) -> int:
         """Return how often a name occurs in the class's text, without comments."""
@@ -151,6 +141,14 @@ class Module:
         """Return the attribute that a node calls if it is a norm and nothing more; else empty."""
         name = self.calls(node, "Norm")
         return name if name in self.alone and is_norm(self.owned[name], self.makes) else ""
+
+
+def _modules_in(value: ast.expr) -> list[ast.expr]:
+    """Return the modules of a Sequential, or the one that a value is; of a choice by `if`, the first."""
+    several = [value.body if isinstance(value, ast.IfExp) else value]
+    while isinstance(last := several[-1], ast.Call) and called_last(last) == "Sequential" and last.args:
+        several[-1:] = last.args
+    return several
 
 
 class Either(ast.IfExp):

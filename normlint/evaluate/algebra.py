@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from normlint.evaluate.counted import mean_of_nonzero
@@ -208,13 +208,10 @@ def absolute(value: Product, span: Span) -> Product:
 # --- sums ------------------------------------------------------------------------------------------------------------
 
 
-def _tensor_factors(mono: Mono) -> Iterator[Factor]:
-    return (f for f in mono.factors if not isinstance(f.atom, Size | Scalar))
-
-
 def is_statistic(product: Product) -> bool:
     """Return whether a value consists of statistics and counts only, so that an eps may be added to it."""
-    return product.mono.has_stat and all(bears_stat(f.atom) for f in _tensor_factors(product.mono))
+    factors = product.mono.factors
+    return product.mono.has_stat and all(bears_stat(f.atom) or isinstance(f.atom, Size | Scalar) for f in factors)
 
 
 def is_normlike(product: Product) -> bool:
@@ -250,9 +247,10 @@ def add(left: Product, right: Product, span: Span) -> Product:
 
 def _difference(value: Product) -> tuple[Mono, Mono] | None:
     """Return the operands (p, q) if the product is an opaque difference p − q, else None."""
-    atom = value.atom
-    pair = atom.args if isinstance(atom, Apply) and atom.name == "-" and len(atom.args) == 2 else (None, None)
-    return (pair[0], pair[1]) if isinstance(pair[0], Mono) and isinstance(pair[1], Mono) else None
+    match value.atom:
+        case Apply(name="-", args=(Mono() as one, Mono() as two)):
+            return one, two
+    return None
 
 
 def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
@@ -263,7 +261,7 @@ def _known_sum(a: Product, b: Product, span: Span) -> Product | None:
         return replace(a, mono=undone, dtype=promoted((a, b)), alias="", span=span)
     if not a.tensor and not b.tensor:
         return None
-    if _is_zero(b) and (b.tensor or not _lacks_eps(a)):
+    if b.mono.coef == 0 and (b.tensor or not _lacks_eps(a)):
         return replace(a, dtype=promoted((a, b)), alias="", span=span)
     if is_statistic(a) and (not b.tensor or _may_be_eps(b)):
         scale = _scale(a.mono) if b.number is not None and abs(b.number) >= 0.5 else Mono()
@@ -291,10 +289,6 @@ def _scale(mono: Mono) -> Mono:
         isinstance(f.atom, Size) or (isinstance(f.atom, Stat) and f.atom.reduce == "mean") for f in mono.factors
     )
     return Mono(mono.coef, tuple(f for f in mono.factors if isinstance(f.atom, Scalar))) if means else Mono()
-
-
-def _is_zero(value: Product) -> bool:
-    return value.mono.coef == 0
 
 
 def _lacks_eps(value: Product) -> bool:
@@ -362,7 +356,7 @@ def subtract(left: Product, right: Product, span: Span) -> Product:
     left, right = constant(left), constant(right)
     if right.mono.coef < 0:
         return add(left, negate(right, right.span), span)
-    if _is_zero(right) and right.tensor:
+    if right.mono.coef == 0 and right.tensor:
         return replace(left, dtype=promoted((left, right)), alias="", span=span)
     if left.number is not None and right.number is not None:
         return number(left.number - right.number, span)

@@ -296,11 +296,8 @@ def _elements(of: Mono, layout: Layout) -> Mono:
     atom = of.factors[0].atom if len(of.factors) == 1 else None
     whole, key = atom.args if isinstance(atom, Apply) and atom.name == "index" else (of, ())
     dots, *rest = key if isinstance(key, tuple) and key else ("",)
-    if (
-        not isinstance(whole, Mono)
-        or dots != "..."
-        or not all(isinstance(one, tuple) and one[0] == "at" for one in rest)
-    ):
+    indexed = dots == "..." and all(isinstance(one, tuple) and one[0] == "at" for one in rest)
+    if not indexed or not isinstance(whole, Mono):
         return mono_of(Size(Mono(1.0, of.factors), None, layout))
     lengths = [Factor(Size(Mono(1.0, whole.factors), -at, layout), -ONCE) for at in range(1, len(rest) + 1)]
     return _elements(whole, layout).times(Mono(1.0, tuple(lengths)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from normlint.evaluate import algebra, attributes, containers, functional, subscripts
 from normlint.evaluate import syntax as s
 from normlint.evaluate.dtypes import DType
-from normlint.evaluate.monomial import Input, Scalar, Size
+from normlint.evaluate.monomial import Input, Mono, Scalar, Size
 from normlint.evaluate.objects import Env, FunctionRef, Instance
 from normlint.evaluate.ops import contractions, measured, pieces
 from normlint.evaluate.ops.powers import raise_to
@@ -162,14 +162,13 @@ def _unary(m: Machine, env: Env, node: s.Unary) -> Value:
 def _compare(m: Machine, env: Env, node: s.Compare) -> Value:
     """Evaluate a comparison: a mask for tensors, else the outcome on this path."""
     values = [m.eval(env, node.left), *(m.eval(env, e) for _, e in node.rights)]
-    tensors = tuple(v for v in values if isinstance(v, Product) and v.tensor)
+    products = tuple(v for v in values if isinstance(v, Product))
+    tensors = tuple(v for v in products if v.tensor)
     ops = {op for op, _ in node.rights}
-    if ops == {"!="} and len(tensors) == 1 == len(node.rights) and all(isinstance(v, Product) for v in values):
-        return algebra.apply(
-            "ne", (*tensors, *(v for v in values if isinstance(v, Product) and not v.tensor)), node.span
-        )
+    if ops == {"!="} and len(tensors) == 1 == len(node.rights) and len(products) == 2:
+        return algebra.apply("ne", tuple(sorted(products, key=lambda v: not v.tensor)), node.span)
     if tensors and not ops & {"is", "is not", "in", "not in"}:
-        operands = tensors if ops == {"=="} else tuple(v for v in values if isinstance(v, Product))
+        operands = tensors if ops == {"=="} else products
         name = "eq" if ops == {"=="} else f"compare {' '.join(op for op, _ in node.rights)}"
         found = replace(algebra.apply(name, operands, node.span), dtype=DType.INT)
         given = dict(zip(("input", "other"), values, strict=False))
@@ -231,27 +230,25 @@ def _walrus(m: Machine, env: Env, node: s.Walrus) -> Value:
 
 def _comprehension(m: Machine, env: Env, node: s.Comprehension) -> Value:
     """Evaluate a comprehension as a list or dict of known items, the parts of a tensor, or axes from the end."""
-    iterable = m.eval(env, node.clauses[0].iterable)
     first = node.clauses[0]
+    iterable = m.eval(env, first.iterable)
     plain = len(node.clauses) == len(node.elements) == 1 and not first.conditions and isinstance(first.target, s.Name)
     if plain and _is_same(node.elements[0], first.target) and _is_shape(iterable):
         return iterable  # [n for n in x.shape], tuple(int(n) for n in shape)
     scopes, parts = _scopes(m, env, node, iterable)
     known = bool(scopes) and node.kind != "async"
-    rows = [
-        tuple(m.eval(scope, e) for e in node.elements) for scope in scopes or [_unknown_scope(m, env, node, iterable)]
-    ]
+    scopes = scopes or [_unknown_scope(m, env, node, iterable)]
+    rows = [tuple(m.eval(scope, e) for e in node.elements) for scope in scopes]
     for row in rows:
         for value, written in zip(row, node.elements, strict=True):
             m.flow(value, written.span)
     element = rows[0][0]
-    if not known and _is_range(iterable) and isinstance(element, Product) and not element.tensor and _negative(element):
-        return AxesOf()
     if not known:
-        return Opaque("list")
-    return (
-        containers.made(rows) if node.kind == "dict" else Pieces(element) if parts else tup(tuple(r[0] for r in rows))
-    )
+        backward = _is_range(iterable) and element.length is not None and _negative(element.length)
+        return AxesOf() if backward else Opaque("list")
+    if node.kind == "dict":
+        return containers.made(rows)
+    return Pieces(element) if parts else tup(tuple(row[0] for row in rows))
 
 
 def _is_same(element: s.Expr, target: s.Expr) -> bool:
@@ -301,9 +298,9 @@ def _is_range(value: Value) -> bool:
     return isinstance(value, AxesOf) or (isinstance(value, Opaque) and value.text == "range")
 
 
-def _negative(element: Product) -> bool:
+def _negative(element: Mono) -> bool:
     """Return whether an element like -i, -(i + 1) or -1 - i is an axis counted from the end."""
-    return element.mono.coef < 0 or "-" in describe(element)[:3]
+    return element.coef < 0 or "-" in describe(element)[:3]
 
 
 def _lambda(m: Machine, env: Env, node: s.Lambda) -> Value:

@@ -191,11 +191,8 @@ class _Walk(Expressions):
     def alone(self, value: Value) -> None:
         """Note a returned inverse root of few tensors: a caller may multiply by it."""
         rooted = value.how & ROOTED and value.how & STRONG and pure(value)
-        if (
-            rooted
-            and 0 < len(value.stats) <= _OF_FEW
-            and not any(label[0] == "~" for label in (*value.stats, *value.bare))
-        ):
+        many = any(label[0] == "~" for label in (*value.stats, *value.bare))
+        if rooted and not many and 0 < len(value.stats) <= _OF_FEW:
             self.seen.met = True
 
     def class_(self, node: ast.ClassDef) -> None:

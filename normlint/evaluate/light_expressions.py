@@ -97,11 +97,9 @@ class Expressions:
                 shared = self.text.attribute(name)
                 label = Value(frozenset((f".{name}",)), made=(("self", name),))
                 return join((known or label, shared))
-            return (
-                Value(made=(name,))
-                if base.id in LIBRARIES
-                else Value(frozenset((f"{base.id}.{name}",)), made=((base.id, name),))
-            )
+            if base.id in LIBRARIES:
+                return Value(made=(name,))
+            return Value(frozenset((f"{base.id}.{name}",)), made=((base.id, name),))
         value = self.expr(base)
         if name in SAME:
             return value
@@ -194,9 +192,7 @@ class Expressions:
         return self.sum(left, right)
 
     def product(self, left: Value, right: Value, *, divide: bool) -> Value:
-        if (left.stats and not left.stats.isdisjoint(right.bare)) or (
-            right.stats and not right.stats.isdisjoint(left.bare)
-        ):
+        if not (left.stats.isdisjoint(right.bare) and right.stats.isdisjoint(left.bare)):
             self.meet(left, right)
         value = mix((left, right))
         if divide:
@@ -236,19 +232,11 @@ class Expressions:
         if isinstance(func, ast.Attribute):
             if library(func.value, FOREIGN):
                 return self.unknown(node, args, named)
-            inner = func.value
-            overload = (
-                isinstance(inner, ast.Attribute)
-                and isinstance(inner.value, ast.Attribute)
-                and inner.value.attr == "aten"
-            )
-            name = inner.attr if overload and isinstance(inner, ast.Attribute) else func.attr
+            name = _without_overload(func).attr
             layer = LAYERS.get(name.lower()) if name[:1].isupper() else None
-            return (
-                Value(made=(layer,))
-                if layer
-                else self.out(node, self.op(OPERATORS.get(name) or name.rstrip("_"), node, args, named))
-            )
+            if layer:
+                return Value(made=(layer,))
+            return self.out(node, self.op(OPERATORS.get(name) or name.rstrip("_"), node, args, named))
         if isinstance(func, ast.Name) and func.id == "getattr" and len(node.args) > 1:
             key = node.args[1]
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -389,6 +377,14 @@ class Expressions:
         mark = "#" if kept and len(kept) == len(every) else f"{name}@"
         label = frozenset((f"{mark}{node.lineno}:{node.col_offset}",))
         return Value(label, value.stats, value.how | ROOTED if value.stats and name in POWERS else value.how)
+
+
+def _without_overload(func: ast.Attribute) -> ast.Attribute:
+    """Return `torch.ops.aten.mean` for `torch.ops.aten.mean.dim`; any other function unchanged."""
+    match func.value:
+        case ast.Attribute(value=ast.Attribute(attr="aten")) as operation:
+            return operation
+    return func
 
 
 def _alike(one: Value, two: Value) -> bool:

@@ -138,11 +138,8 @@ class Expressions:
 
     def in_parentheses(self, node: ast.Tuple) -> bool:
         start, end = (at - self.offset for at in self.at(node))
-        if not node.elts:
-            return True
-        return (
-            self.text[start] == "(" and self.text[end - 1] == ")" and self.at(node.elts[0]).start - self.offset > start
-        )
+        first = self.at(node.elts[0]).start - self.offset if node.elts else end
+        return self.text[start] == "(" and self.text[end - 1] == ")" and first > start
 
     def element(self, node: ast.expr) -> s.Expr:
         if isinstance(node, ast.Slice):
@@ -154,7 +151,7 @@ class Expressions:
 
     def sequence(self, node: ast.Tuple | ast.List | ast.Set) -> s.Expr:
         items = tuple(self.item(e) for e in node.elts)
-        bare = isinstance(node, ast.Tuple) and (not node.elts or self.in_parentheses(node))
+        bare = isinstance(node, ast.Tuple) and self.in_parentheses(node)
         return s.Sequence(self.inner(node) if bare else self.at(node), type(node).__name__.lower(), items)
 
     def item(self, node: ast.expr) -> s.Expr:

@@ -74,8 +74,7 @@ def _item(m: Machine, env: Env, base: Shape | Tup, index: tuple[s.Expr, ...], sp
 
 def _slice(m: Machine, env: Env, base: Shape | Tup, index: s.Slice) -> Value | None:
     """Return a slice of a tuple or shape; None if its bounds aren't known."""
-    parts = (index.lower, index.upper, index.step)
-    given = [m.eval(env, node) if node is not None else Constant(None) for node in parts]
+    given = [m.eval(env, node) if node is not None else Constant(None) for node in index.parts]
     bounds = [value.whole for value in given]
     unknown = any(at is None and value != Constant(None) for at, value in zip(bounds, given, strict=True))
     if unknown or bounds[2] == 0:
@@ -123,11 +122,9 @@ def _tensor_item(m: Machine, env: Env, base: Product, node: s.Subscript) -> Valu
         dims = m.ctx.shapes.free(unread=True)
         if all(map(_is_place, [i for i, effect in zip(index, effects, strict=True) if effect == "?"])):
             dims = without(dims, (0,))
-    if plain and any(isinstance(i, Constant) and i.value is None for i in index):
-        at = [isinstance(i, Constant) and i.value is None for i in index].index(True)
-        last = isinstance(index[-1], Constant) and index[-1].value is None
-        behind = isinstance(index[0], Constant) and index[0].value is ...
-        return replace(shapes.with_axis(base, -1 if last else at - len(index) if behind else at), shape=dims)
+    if plain and "new" in effects:
+        at = effects.index("new") - (len(effects) if effects[0] == "..." else 0)
+        return replace(shapes.with_axis(base, -1 if effects[-1] == "new" else at), shape=dims)
     if plain:
         return base
     single = _removed_axis(index) if algebra.is_statistic(base) else None
@@ -158,7 +155,7 @@ def _index_values(m: Machine, env: Env, index: Sequence[object]) -> Value:
     def of(item: object) -> Value:
         if not isinstance(item, s.Slice):
             return item  # type: ignore[return-value]
-        ends = (m.eval(env, p) if p is not None else none for p in (item.lower, item.upper, item.step))
+        ends = (m.eval(env, p) if p is not None else none for p in item.parts)
         return Tup((Constant("slice"), *ends))
 
     return Tup(tuple(map(of, index)))
@@ -167,7 +164,7 @@ def _index_values(m: Machine, env: Env, index: Sequence[object]) -> Value:
 def _axis_effect(item: object) -> str:
     """Return what an index item does to the axes, as `shaping.indexed` takes it; "?" if unknown."""
     if isinstance(item, s.Slice):
-        return ":" if item.lower is item.upper is item.step is None else "part"
+        return ":" if item.parts == (None, None, None) else "part"
     if isinstance(item, Constant):
         return {None: "new", ...: "..."}.get(item.value, "?")  # type: ignore[call-overload, no-any-return]
     return "one" if isinstance(item, Product) and not item.tensor else "?"
@@ -207,14 +204,13 @@ def is_full(item: object) -> bool:
     if item in (None, ...):
         return True
     if isinstance(item, s.Slice):
-        return item.lower is item.upper is item.step is None
+        return item.parts == (None, None, None)
     return isinstance(item, Constant) and item.value in (None, ...)
 
 
 def _index_key(m: Machine, env: Env, item: object, node: s.Expr) -> object:
     if isinstance(item, s.Slice):
-        parts = (item.lower, item.upper, item.step)
-        return ("slice", *(describe(m.eval(env, p)) if p is not None else None for p in parts))
+        return ("slice", *(describe(m.eval(env, p)) if p is not None else None for p in item.parts))
     if isinstance(item, Product):
         return item.mono if item.tensor else ("at", item.mono)
     return m.module.source(node.span)

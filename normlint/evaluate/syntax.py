@@ -111,6 +111,10 @@ class Slice(Expr):
     upper: Expr | None
     step: Expr | None
 
+    @property
+    def parts(self) -> tuple[Expr | None, Expr | None, Expr | None]:
+        return (self.lower, self.upper, self.step)
+
 
 @dataclass(frozen=True, slots=True)
 class Subscript(Expr):

@@ -172,13 +172,9 @@ def _key(place: Place) -> _Key:
 
 def _may_lend(name: str, place: Place) -> bool:
     """Return whether a definition is worth taking: it has a norm's name, or computes a reduction."""
-    if "." in name and place.piece.kind == "def":  # another may hand all to a kernel
-        return any_reduction(place.file.text, place.piece.span)
-    return (
-        is_norm(name.rpartition(".")[2])
-        or is_norm(place.piece.names[0])
-        or any_reduction(place.file.text, place.piece.span)
-    )
+    named = is_norm(name.rpartition(".")[2]) or is_norm(place.piece.names[0])
+    bare = "." not in name or place.piece.kind != "def"  # a function of a module may hand all to a kernel
+    return (named and bare) or any_reduction(place.file.text, place.piece.span)
 
 
 def _import(path: str, name: str) -> str:

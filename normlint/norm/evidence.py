@@ -100,13 +100,8 @@ def _is_level(c: Computation) -> bool:
 def _mixed_spread(c: Computation, owner: Owner) -> bool:
     """Return whether it is centred along one axis and divided by the deviation of a flattened tensor."""
     folded = c.statistic.layout != () and c.statistic.rank != 1 and not c.layout_matches
-    return (
-        folded
-        and owner.intent in ("", "norm")
-        and c.centre is not None
-        and c.centre.layout == ()
-        and c.centre.axes != c.statistic.axes
-    )
+    plain = c.centre is not None and c.centre.layout == () and c.centre.axes != c.statistic.axes
+    return folded and plain and owner.intent in ("", "norm")
 
 
 def _of_weights(c: Computation) -> bool:

@@ -267,10 +267,9 @@ class Makes:
     @cached_property
     def wired(self) -> tuple[tuple[Owner, tuple[Function, ...]], ...]:
         """Return the classes that own norms and hold calls marked by the prefilter, with the functions around these."""
-        places = (
-            sorted(wired(self.file.text)) if "Norm" in self.file.text and not _OTHER_NN.search(self.file.text) else ()
-        )
-        named = (one for one in self.classes_at(places) if "Norm" in self.file.text[slice(*one.piece.span)])
+        text = self.file.text
+        places = sorted(wired(text)) if "Norm" in text and not _OTHER_NN.search(text) else ()
+        named = (one for one in self.classes_at(places) if "Norm" in text[slice(*one.piece.span)])
         return tuple((one, one.around(places)) for one in named)
 
     def classes_at(self, places: Iterable[int]) -> list[Owner]:
@@ -380,10 +379,9 @@ def _eps_parameter(init: Function, file: File) -> Eps | None:
         if is_eps(name) and default is not None:
             instead = _in_place_of_none(name, init) if ast.unparse(default) == "None" else []
             numbers = [one for one in instead if isinstance(one, ast.Constant)]
-            taken: ast.expr = numbers[0] if numbers else default
-            return (
-                Eps(name, at - 1 if at < places else -1, number(taken, file)) if len(numbers) == len(instead) else None
-            )
+            if len(numbers) < len(instead):
+                return None
+            return Eps(name, at - 1 if at < places else -1, number(numbers[0] if numbers else default, file))
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeAlias
 
 from normlint.evaluate.context import EXCEPTION, Note
 from normlint.evaluate.dtypes import HALVES, DType
@@ -108,6 +108,9 @@ class Placing:
         return f" of a {self.shown} tensor" if self.names else ""
 
 
+Tests: TypeAlias = frozenset[tuple[str, bool]]  # conditions, and their outcomes
+
+
 @dataclass(frozen=True)
 class Computation:
     """The formula on one path through the code: gain · input^1 · (mean square)^power, with every step on the way."""
@@ -143,10 +146,8 @@ class Computation:
     apart: bool = False  # they didn't match there: a view was reduced, and the input met the statistic without it
     divisor: Span = NOWHERE  # the input, if the formula divides by it
     joined: Span = field(default=NOWHERE, compare=False)  # the first product of the input and the statistic
-    tests: frozenset[tuple[str, bool]] = field(default=frozenset(), compare=False)  # conditions, and their outcomes
-    needed: frozenset[tuple[str, bool]] = field(
-        default=frozenset(), compare=False
-    )  # those that hold on all paths with it
+    tests: Tests = field(default=frozenset(), compare=False)
+    needed: Tests = field(default=frozenset(), compare=False)  # those that hold on all paths with it
 
     @property
     def feature_power(self) -> Fraction | None:
@@ -244,9 +245,8 @@ class Computation:
     @property
     def is_length(self) -> bool:
         """Return whether the statistic is a sum, and neither a gain nor a count says that it is to be a mean."""
-        return self.statistic.reduce == "sum" and not (
-            self.gains or any(n.inside or n.of_features for n in self.counts)
-        )
+        scaled = bool(self.gains) or any(n.inside or n.of_features for n in self.counts)
+        return self.statistic.reduce == "sum" and not scaled
 
     @property
     def scaled_before(self) -> bool:

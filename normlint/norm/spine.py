@@ -71,9 +71,9 @@ def _over(c: Computation) -> str:
         return "over axes that aren't known"
     if c.placing.over_tokens and c.kind != "l2":
         return f"over AXIS {_axes(c.statistic)}, the tokens (expected: the last)"
-    return (
-        "over the last axis" if axes == (-1,) else f"over {'axis' if len(axes) == 1 else 'axes'} {_axes(c.statistic)}"
-    )
+    if axes == (-1,):
+        return "over the last axis"
+    return f"over {'axis' if len(axes) == 1 else 'axes'} {_axes(c.statistic)}"
 
 
 def _eps(c: Computation, e: Eps) -> str:

@@ -87,7 +87,7 @@ def of_object(value: Any, name: str) -> Any:
         return wrapped(getattr(value, name), name)
     if world.may_read(value, name):
         return wrapped(getattr(value, name), f"{type(value).__name__}.{name}")
-    owner = _owner(type(value).__mro__, name)
+    owner = world.defining(type(value).__mro__, name)
     if classes.owns(value, name) or (owner is not None and classes.is_interpreted(owner)):
         return wrapped(getattr(value, name), name)
     return _refuse_or_raise(value, name)
@@ -102,13 +102,9 @@ def wrapped(found: Any, path: str) -> Any:
     return found if plain or own else Native(path, found)
 
 
-def _owner(lineage: tuple[type, ...], name: str) -> type | None:
-    return next((kind for kind in lineage if name in vars(kind)), None)
-
-
 def _of_lineage(value: Any, lineage: tuple[type, ...], name: str, words: str) -> Any:
     """Return an attribute that the first class in `lineage` to define it allows."""
-    owner = _owner(lineage, name)
+    owner = world.defining(lineage, name)
     if owner is not None and (classes.is_interpreted(owner) or world.class_may(owner, name)):
         return wrapped(getattr(value, name), f"{words}.{name}")
     return _refuse_or_raise(value, name)

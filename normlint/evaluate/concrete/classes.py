@@ -92,8 +92,8 @@ def owns(value: Any, name: str) -> bool:
     """Return whether interpreted code has set an attribute of this name on the object itself."""
     held = getattr(value, "__dict__", {})
     if is_module(value):
-        tables = ("_parameters", "_buffers", "_modules")
-        return (name in held and name not in world.module_internals()) or any(name in held.get(t, ()) for t in tables)
+        kept = any(name in held.get(table, ()) for table in world.TABLES)
+        return kept or (name in held and name not in world.module_internals())
     return name in held and (is_interpreted(type(value)) or world.is_torch(value, f"Tensor {world.CONTEXT}"))
 
 

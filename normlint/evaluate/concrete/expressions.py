@@ -209,7 +209,7 @@ def _mapping(scope: Scope, node: s.Mapping) -> Any:
 
 
 def _slice(scope: Scope, node: s.Slice) -> Any:
-    return slice(*(None if part is None else evaluate(scope, part) for part in (node.lower, node.upper, node.step)))
+    return slice(*(None if part is None else evaluate(scope, part) for part in node.parts))
 
 
 def _subscript(scope: Scope, node: s.Subscript) -> Any:

@@ -256,19 +256,13 @@ def _is_allowed(space: str, name: str, found: Any) -> bool:
         return isinstance(found, int)
     if space == "torch":
         return name not in _DENIED and _is_torch(name, found)
+    is_class, where = isinstance(found, type), getattr(found, "__module__", "")
     if space in ("torch.nn", "torch.nn.modules", "torch.nn.modules.normalization"):
-        return isinstance(found, type) and (
-            issubclass(found, _module("torch.nn").Module) or name in ("Parameter", "Buffer")
-        )
+        return is_class and (issubclass(found, _module("torch.nn").Module) or name in ("Parameter", "Buffer"))
     if space == "torch.nn.functional":
-        where = getattr(found, "__module__", "")
-        return (
-            callable(found)
-            and where in ("torch", "torch.nn.functional", "torch._C._nn")
-            and not isinstance(found, type)
-        )
+        return callable(found) and not is_class and where in ("torch", "torch.nn.functional", "torch._C._nn")
     if space == "torch.nn.init":
-        return callable(found) and getattr(found, "__module__", "") == space
+        return callable(found) and where == space
     if space in ("torch.linalg", "torch.special", "torch.fft"):
         return type(found).__name__ == "builtin_function_or_method"
     return space == "math" and name not in ("factorial", "comb", "perm")
@@ -364,6 +358,14 @@ def is_context(value: Any) -> bool:
     return own or is_torch(value, "no_grad enable_grad inference_mode set_grad_enabled autocast")
 
 
+def defining(lineage: tuple[type, ...], name: str) -> type | None:
+    """Return the first class of a lineage that defines a name; None if none does."""
+    return next((kind for kind in lineage if name in vars(kind)), None)
+
+
+TABLES: Final = ("_parameters", "_buffers", "_modules")  # in which nn.Module keeps what it owns
+
+
 def module_internals() -> frozenset[str]:
     """Return the names of the attributes in which nn.Module keeps its own state."""
     return _internals(_torch())
@@ -448,17 +450,13 @@ def _is_result(value: Any) -> bool:
 
 def _module_may(value: Any, name: str) -> bool:
     """Return whether an attribute of a module may be read: an allowed method, or state of one of torch's modules."""
-    owner = next((kind for kind in type(value).__mro__ if name in vars(kind)), None)
+    owner = defining(type(value).__mro__, name)
     if name in _OF_MODULE and (owner is None or owner.__module__ != "interpreted"):
         return True
     torch_own = type(value).__module__ != "interpreted" or name in _settings(type(value))
-    return (
-        torch_own
-        and not name.startswith("_")
-        and (
-            name in vars(value) or any(name in vars(value).get(t, ()) for t in ("_parameters", "_buffers", "_modules"))
-        )
-    )
+    held = vars(value)
+    kept = name in held or any(name in held.get(table, ()) for table in TABLES)
+    return torch_own and kept and not name.startswith("_")
 
 
 def _settings(kind: type) -> frozenset[str]:

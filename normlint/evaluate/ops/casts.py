@@ -19,10 +19,8 @@ def cast(x: Product, dtype: DType, span: Span, ctx: Context | None = None) -> Pr
     """Return x in another dtype; it may share x's memory, since `.float()` of an fp32 tensor is no copy."""
     if not x.tensor:
         return replace(x, span=span)
-    concrete = x.dtype not in _OPEN and dtype not in _OPEN
-    if (concrete and dtype is not x.dtype) or (
-        ctx is not None and dtype.value not in ctx.possible.get(x.dtype, {dtype.value})
-    ):
+    other = dtype is not x.dtype and x.dtype not in _OPEN and dtype not in _OPEN
+    if other or (ctx is not None and dtype.value not in ctx.possible.get(x.dtype, {dtype.value})):
         x = replace(x, alias="")  # on this path the dtype differs, so the cast copies
     return replace(x, mono=x.mono.stepped(Step("cast", span, dtype)), dtype=dtype, span=span)
 

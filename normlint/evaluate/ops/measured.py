@@ -155,18 +155,14 @@ class Base(NamedTuple):
     build: Callable[[], Value | None]
 
 
-class _Search:
+class _Search(NamedTuple):
     """A search for a value among expressions of the tensors that it was computed from."""
 
-    def __init__(
-        self,
-        ctx: Context,
-        value: Product,
-        targets: list[Array],
-        given: list[tuple[Product, tuple[Array, ...]]],
-        seen: Sequence[World],
-    ) -> None:
-        self.ctx, self.value, self.targets, self.given, self.seen = ctx, value, targets, given, seen
+    ctx: Context
+    value: Product
+    targets: list[Array]
+    given: list[tuple[Product, tuple[Array, ...]]]
+    seen: Sequence[World]
 
     def found(self) -> Product | None:
         """Return the first expression that fits; None if none does."""

@@ -81,9 +81,9 @@ def rows(ctx: Context, value: Value, span: Span) -> Value | None:
         return None
     cut = Cut(0, True, (), value.layout)
     mono = _in_rows(value.mono, cut)
-    return (
-        replace(value, mono=mono, shape=without(ctx.dims(value), (0,)), span=span) if mono else each(ctx, value, span)
-    )
+    if mono is None:
+        return each(ctx, value, span)
+    return replace(value, mono=mono, shape=without(ctx.dims(value), (0,)), span=span)
 
 
 def _in_rows(mono: Mono, cut: Cut) -> Mono | None:
@@ -93,11 +93,8 @@ def _in_rows(mono: Mono, cut: Cut) -> Mono | None:
         changes = {field.name: getattr(f.atom, field.name) for field in fields(f.atom)}
         inner = {name: _in_rows(v, cut) for name, v in changes.items() if isinstance(v, Mono) and v.factors}
         stats = [a for a in (f.atom, *changes.values()) if isinstance(a, Stat)]
-        if (
-            None in inner.values()
-            or isinstance(f.atom, Param)
-            or any(not isinstance(a.axes, tuple) or max(a.axes) >= 0 or not a.keepdim for a in stats)
-        ):
+        mixed = any(not isinstance(a.axes, tuple) or max(a.axes) >= 0 or not a.keepdim for a in stats)
+        if mixed or None in inner.values() or isinstance(f.atom, Param):
             return None
         atom = replace(f.atom, **inner) if inner and not isinstance(f.atom, Apply) else f.atom  # type: ignore[arg-type]
         if not inner and not isinstance(f.atom, Size | Scalar):

@@ -7,7 +7,7 @@ from typing import Final
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import NAMED, DType, promote
 from normlint.evaluate.monomial import Step
-from normlint.evaluate.ops.table import Bound, op
+from normlint.evaluate.ops.table import Bound, of_input, op
 from normlint.evaluate.value import Constant, Dtype, Opaque, Product, Value
 from normlint.text.finding import Span
 from normlint.text.frozen import replace
@@ -25,10 +25,9 @@ def cast(x: Product, dtype: DType, span: Span, ctx: Context | None = None) -> Pr
     return replace(x, mono=x.mono.stepped(Step("cast", span, dtype)), dtype=dtype, span=span)
 
 
-@op("float double half bfloat16 int long bool")
-def named(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    return cast(x, NAMED[call.name], call.span, ctx) if x else None
+@of_input("float double half bfloat16 int long bool")
+def named(ctx: Context, call: Bound, x: Product) -> Value | None:
+    return cast(x, NAMED[call.name], call.span, ctx)
 
 
 def _target(value: Value) -> DType | None:
@@ -65,10 +64,10 @@ def to(ctx: Context, call: Bound) -> Value | None:
     return cast(x, DType.UNKNOWN, call.span) if unknown else replace(x, span=call.span)
 
 
-@op("type_as")
-def type_as(ctx: Context, call: Bound) -> Value | None:
-    x, other = call.product("input"), call.product("other")
-    return cast(x, other.dtype if other else DType.UNKNOWN, call.span) if x else None
+@of_input("type_as")
+def type_as(ctx: Context, call: Bound, x: Product) -> Value | None:
+    other = call.product("other")
+    return cast(x, other.dtype if other else DType.UNKNOWN, call.span)
 
 
 @op("promote_types result_type")
@@ -78,25 +77,18 @@ def promoted(ctx: Context, call: Bound) -> Value | None:
     return Dtype(promote(known[0], known[1])) if len(known) == 2 else None
 
 
-@op("detach stop_gradient")
-def detach(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    return replace(x, mono=x.mono.stepped(Step("detach", call.span)), span=call.span) if x else None
+@of_input("detach stop_gradient")
+def detach(ctx: Context, call: Bound, x: Product) -> Value | None:
+    return replace(x, mono=x.mono.stepped(Step("detach", call.span)), span=call.span)
 
 
-@op("item tolist")
-def item(ctx: Context, call: Bound) -> Value | None:
+@of_input("item tolist")
+def item(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate `.item()` as a Python number, which has no gradient and no dtype."""
-    x = call.product("input")
-    if x is None:
-        return None
     return replace(x, mono=x.mono.stepped(Step("item", call.span)), tensor=False, dtype=DType.WEAK, span=call.span)
 
 
-@op("numpy")
-def array(ctx: Context, call: Bound) -> Value | None:
+@of_input("numpy")
+def array(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate `.numpy()` as an array, which has numpy's methods and dtypes; unknown if x has a statistic."""
-    x = call.product("input")
-    if x is None or x.mono.has_stat:
-        return None
-    return replace(x, mono=x.mono.stepped(Step("numpy", call.span)), span=call.span)
+    return None if x.mono.has_stat else replace(x, mono=x.mono.stepped(Step("numpy", call.span)), span=call.span)

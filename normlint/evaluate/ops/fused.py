@@ -6,7 +6,7 @@ from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import ALL, TRAILING, Axes, Centred, Mono, Stat, raised
-from normlint.evaluate.ops.table import Bound, op
+from normlint.evaluate.ops.table import Bound, of_input
 from normlint.evaluate.value import Constant, Product, Shape, Tup, Value, number, of_atom, scalar
 from normlint.text import operations
 from normlint.text.frozen import replace
@@ -14,19 +14,15 @@ from normlint.text.frozen import replace
 FUSED = tuple(operations.FUSED.split())
 
 
-@op("rms_norm")
-def rms_norm(ctx: Context, call: Bound) -> Value | None:
+@of_input("rms_norm", tensor=True)
+def rms_norm(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate `F.rms_norm`, in which an eps of None is `torch.finfo(x.dtype).eps`, added under the root."""
-    x = call.product("input")
-    return _norm(ctx, call, x, x, scalar("finfo")) if x is not None and x.tensor else None
+    return _norm(ctx, call, x, x, scalar("finfo"))
 
 
-@op("layer_norm native_layer_norm")
-def layer_norm(ctx: Context, call: Bound) -> Value | None:
+@of_input("layer_norm native_layer_norm", tensor=True)
+def layer_norm(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate `F.layer_norm`, and `native_layer_norm`, which also returns the mean and inverse deviation."""
-    x = call.product("input")
-    if x is None or not x.tensor:
-        return None
     mean = Stat(Mono(1.0, x.mono.factors), "mean", _axes(ctx, call, x), keepdim=True, layout=x.layout, span=call.span)
     centred = replace(of_atom(Centred(x.mono, mean, call.span), x.dtype, call.span), layout=x.layout, shape=x.shape)
     result = _norm(ctx, call, x, centred, number(1e-5))

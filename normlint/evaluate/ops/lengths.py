@@ -9,7 +9,7 @@ from normlint.evaluate.context import Context
 from normlint.evaluate.dims import ONE_LONG, is_unread
 from normlint.evaluate.monomial import NOWHERE, Scalar, raised
 from normlint.evaluate.ops.reductions import reduce
-from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.ops.table import Bound, Given, of_input, op
 from normlint.evaluate.value import Constant, Opaque, Product, Value, number
 from normlint.text.frozen import replace
 
@@ -40,10 +40,9 @@ def _length(ctx: Context, call: Bound, x: Product) -> Product | None:
     return algebra.power(reduce(ctx, call, wide, "sum", square=dtype), algebra.HALF, "norm", call.span)
 
 
-@op("norm vector_norm frobenius_norm")
-def norm(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    return _length(ctx, call, x) if x and x.tensor else None
+@of_input("norm vector_norm frobenius_norm", tensor=True)
+def norm(ctx: Context, call: Bound, x: Product) -> Value | None:
+    return _length(ctx, call, x)
 
 
 @op("mse_loss")
@@ -74,11 +73,10 @@ def distance(ctx: Context, call: Bound) -> Value | None:
     return _length(ctx, replace(call, values=values), algebra.subtract(x, other, call.span))
 
 
-@op("normalize")
-def normalize(ctx: Context, call: Bound) -> Value | None:
+@of_input("normalize", tensor=True)
+def normalize(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate `F.normalize` as x divided by its L2 norm over `dim` (default 1), clamped at eps (default 1e-12)."""
-    x = call.product("input")
-    if x is None or not x.tensor or _order(call) != 2 or "out" in call.values:
+    if _order(call) != 2 or "out" in call.values:
         return None
     values = dict(call.values)
     default_dim = "dim" not in values

@@ -8,7 +8,7 @@ from normlint.evaluate import algebra
 from normlint.evaluate.context import Context
 from normlint.evaluate.counted import nonzero
 from normlint.evaluate.monomial import Apply, Atom, Centred, Mono, Scalar, Size, Through
-from normlint.evaluate.ops.table import Bound, op
+from normlint.evaluate.ops.table import Bound, of_input, op
 from normlint.evaluate.value import Product, Value
 from normlint.text.frozen import replace
 
@@ -26,19 +26,16 @@ def elementwise(ctx: Context, call: Bound) -> Value | None:
     return algebra.apply(call.name, call.products, call.span) if call.products else None
 
 
-@op("sqrt rsqrt reciprocal square")
-def fixed_power(ctx: Context, call: Bound) -> Value | None:
-    base = call.product("input")
+@of_input("sqrt rsqrt reciprocal square")
+def fixed_power(ctx: Context, call: Bound, base: Product) -> Value | None:
     exponent, step = _FIXED[call.name]
-    return algebra.power(base, exponent, step, call.span) if base else None
+    return algebra.power(base, exponent, step, call.span)
 
 
-@op("pow float_power")
-def general_power(ctx: Context, call: Bound) -> Value | None:
-    base, exponent = call.product("input"), call.product("exponent", "y", "exp")
-    if base is None or exponent is None:
-        return None
-    return raise_to(base, exponent, call)
+@of_input("pow float_power")
+def general_power(ctx: Context, call: Bound, base: Product) -> Value | None:
+    exponent = call.product("exponent", "y", "exp")
+    return raise_to(base, exponent, call) if exponent else None
 
 
 def raise_to(base: Product, exponent: Product, call: Bound) -> Product | None:
@@ -91,19 +88,18 @@ def rsub(ctx: Context, call: Bound) -> Value | None:
     return algebra.subtract(pair[1], pair[0], call.span) if pair else None
 
 
-@op("abs absolute fabs")
-def absolute(ctx: Context, call: Bound) -> Value | None:
-    value = call.product("input")
-    return algebra.absolute(value, call.span) if value else None
+@of_input("abs absolute fabs")
+def absolute(ctx: Context, call: Bound, value: Product) -> Value | None:
+    return algebra.absolute(value, call.span)
 
 
-@op("clamp clip clamp_min")
-def clamp(ctx: Context, call: Bound) -> Value | None:
+@of_input("clamp clip clamp_min")
+def clamp(ctx: Context, call: Bound, value: Product) -> Value | None:
     """Evaluate a clamp as a floor, like an eps under a root; as the input itself where the limits can't matter."""
-    value, floor = call.product("input"), call.product("min")
-    if value is not None and algebra.is_complete(value):
+    floor = call.product("min")
+    if algebra.is_complete(value):
         return value  # the result of a norm, cut off where it would overflow fp16
-    if value is None or floor is None or not value.tensor:
+    if floor is None or not value.tensor:
         return None
     if floor.number == 1 and value.sole and isinstance(value.sole.atom, Size):
         return value  # a number of elements, kept from zero for a division
@@ -171,12 +167,9 @@ def _is_or_deviates(value: Product, base: Mono | None) -> bool:
 _INVERSE = {"exp": "log", "exp2": "log2"}
 
 
-@op("exp exp2")
-def exponential(ctx: Context, call: Bound) -> Value | None:
+@of_input("exp exp2")
+def exponential(ctx: Context, call: Bound, value: Product) -> Value | None:
     """Evaluate exp(k · log(s)) as s to the power k."""
-    value = call.product("input")
-    if value is None:
-        return None
     factor = value.mono.factors[0] if len(value.mono.factors) == 1 else None
     inner = _logarithm_of(factor.atom, _INVERSE[call.name]) if factor and factor.power == 1 else None
     if inner is None or abs(value.mono.coef) > MOST_POWER:

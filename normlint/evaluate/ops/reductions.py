@@ -28,7 +28,7 @@ from normlint.evaluate.monomial import (
 )
 from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.powers import elementwise
-from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.ops.table import Bound, Given, of_input, op
 from normlint.evaluate.value import AxesOf, Constant, Opaque, Product, Tup, Value, number, of_atom
 from normlint.text.finding import Span
 from normlint.text.frozen import replace
@@ -164,18 +164,17 @@ def folded(x: Product, axis: object, kind: str, span: Span) -> Product | None:
     return algebra.divide(whole, number(float(len(items))), span) if kind == "mean" else whole
 
 
-@op("prod")
-def multiplied(ctx: Context, call: Bound) -> Value | None:
+@of_input("prod")
+def multiplied(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate `prod` over the axis along which tensors were stacked, as their product."""
-    x = call.product("input")
-    return folded(x, axes_of(call.get("dim"), None), "prod", call.span) if x else None
+    return folded(x, axes_of(call.get("dim"), None), "prod", call.span)
 
 
-@op("sort msort argsort")
-def ordered(ctx: Context, call: Bound) -> Value | None:
+@of_input("sort msort argsort", tensor=True)
+def ordered(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate sorting along an axis as a permutation of the elements along it."""
-    x, axis = call.product("input"), call.axis(-1)
-    if x is None or not x.tensor or axis is None:
+    axis = call.axis(-1)
+    if axis is None:
         return None
     places = replace(algebra.opaque("argsort", (x.mono, (axis,)), call.span), dtype=DType.INT)
     moved = x if is_reduced(x, (axis,)) else _reordered(x, (axis,), call.name, call.span)
@@ -253,21 +252,17 @@ def _masked(mono: Mono) -> bool:
     return any(mask(f) or (isinstance(f.atom, Apply) and "masked" in f.atom.name) for f in mono.factors)
 
 
-@op("amax amin median nanmedian mode aminmax topk")
-def extreme(ctx: Context, call: Bound) -> Value | None:
+@of_input("amax amin median nanmedian mode aminmax topk")
+def extreme(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate the maximum, median and the like of a tensor with one element along the axes as that tensor."""
-    x = call.product("input")
     given = call.values.get("dim")
-    if x is None or given is None or not is_reduced(x, axes_of(given.value, ctx.rank(x))):
+    if given is None or not is_reduced(x, axes_of(given.value, ctx.rank(x))):
         return None
     return x if call.name in ("amax", "amin") else Tup((x, x))
 
 
-@op("mean nanmean average")
-def mean(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    if x is None or not x.tensor:
-        return None
+@of_input("mean nanmean average", tensor=True)
+def mean(ctx: Context, call: Bound, x: Product) -> Value | None:
     return _mean_of_mean(ctx, call, x) or reduce(ctx, call, x, "mean")
 
 
@@ -293,23 +288,17 @@ def _before_removal(gone: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, 
     return tuple(left[-a - 1] for a in axes)
 
 
-@op("sum nansum")
-def total(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    if x is None or not x.tensor:
-        return None
+@of_input("sum nansum", tensor=True)
+def total(ctx: Context, call: Bound, x: Product) -> Value | None:
     same, asked = algebra.held(x), nonzero(x)
     counted = _count_nonzero(ctx, call, x, asked) if asked else None
     return (same and _sum_of_constant(ctx, call, x, same)) or counted or reduce(ctx, call, x, "sum")
 
 
-@op("count_nonzero")
-def count(ctx: Context, call: Bound) -> Value | None:
+@of_input("count_nonzero", tensor=True)
+def count(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate the number of elements that aren't zero: the product of the axes' lengths if x holds one number."""
-    x, call = call.product("input"), with_dim(call)
-    if x is None or not x.tensor:
-        return None
-    same = algebra.held(x)
+    call, same = with_dim(call), algebra.held(x)
     if same is None or same.factors:
         return _count_nonzero(ctx, call, x, nonzero(x) or x.mono)
     found = _sum_of_constant(ctx, call, x, Mono(float(same.coef != 0)))
@@ -324,12 +313,9 @@ def with_dim(call: Bound) -> Bound:
     return replace(call, values={**call.values, "dim": dim}, rest=())
 
 
-@op("sum_to_size")
-def to_size(ctx: Context, call: Bound) -> Value | None:
+@of_input("sum_to_size", tensor=True)
+def to_size(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate `sum_to_size` as the sum with keepdim over the axes that are 1 in the size, or over unknown axes."""
-    x = call.product("input")
-    if x is None or not x.tensor:
-        return None
     axes = resizing.ones(ctx, ctx.dims(x), resizing.sizes(call.sequence("size")))
     if axes == ():
         return replace(x, span=call.span)
@@ -373,11 +359,8 @@ def _biased(call: Bound) -> bool:
     return call.flag("unbiased", True) is not True
 
 
-def _variance(ctx: Context, call: Bound) -> tuple[Product, Product] | None:
+def _variance(ctx: Context, call: Bound, x: Product) -> tuple[Product, Product] | None:
     """Return the variance and mean that a call computes; None if they are unknown, as along axes of one element."""
-    x = call.product("input")
-    if x is None or not x.tensor:
-        return None
     mean_ = reduce(ctx, call, x, "mean")
     stat = next((f.atom for f in mean_.mono.factors if isinstance(f.atom, Stat)), None)
     if stat is None:
@@ -389,10 +372,10 @@ def _variance(ctx: Context, call: Bound) -> tuple[Product, Product] | None:
     return replace(of_atom(variance, mean_.dtype, call.span), layout=x.layout), mean_
 
 
-@op("var std var_mean std_mean")
-def spread(ctx: Context, call: Bound) -> Value | None:
+@of_input("var std var_mean std_mean", tensor=True)
+def spread(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate a variance, or its root, perhaps as a pair with the mean."""
-    found = _variance(ctx, call)
+    found = _variance(ctx, call, x)
     if found is None:
         return None
     variance, mean_ = found

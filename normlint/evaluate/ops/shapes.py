@@ -9,7 +9,7 @@ from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.resizing import sizes
 from normlint.evaluate.ops.shaping import swapped
-from normlint.evaluate.ops.table import Bound, op
+from normlint.evaluate.ops.table import Bound, of_input, op
 from normlint.evaluate.value import Constant, Product, Shape, Value
 from normlint.text.frozen import replace
 
@@ -53,20 +53,17 @@ def placed(x: Product, axis: str) -> Product:
     return replace(x, mono=mono, shape=None)
 
 
-@op("unsqueeze")
-def unsqueeze(ctx: Context, call: Bound) -> Value | None:
-    x, dim = call.product("input"), call.product("dim")
-    if x is None:
-        return None
+@of_input("unsqueeze")
+def unsqueeze(ctx: Context, call: Bound, x: Product) -> Value | None:
+    dim = call.product("dim")
     at = dim.number if dim else None
     return with_axis(x, None if at is None else int(at))
 
 
-@op("view reshape")
-def view(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
+@of_input("view reshape", tensor=True)
+def view(ctx: Context, call: Bound, x: Product) -> Value | None:
     lengths = sizes(call.sequence("size", "shape"))
-    if x is None or not x.tensor or not lengths:
+    if not lengths:
         return None
     if len(lengths) == 1 and isinstance(lengths[0], Shape) and lengths[0].start is lengths[0].stop is None:
         return replace(x, layout=lengths[0].of.layout, shape=None, span=call.span)
@@ -90,33 +87,30 @@ def view_as(ctx: Context, call: Bound) -> Value | None:
     return replace(x, layout=other.layout, shape=other.shape, span=call.span) if x and other else None
 
 
-@op("flatten unflatten swapdims ravel")
-def relayout(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    if x is None or not x.tensor or algebra.is_statistic(x):
+@of_input("flatten unflatten swapdims ravel", tensor=True)
+def relayout(ctx: Context, call: Bound, x: Product) -> Value | None:
+    if algebra.is_statistic(x):
         return None
     if call.name == "flatten" and resizing.is_from_end(call.product("start_dim")):
         return x
     return replace(x, layout=(*x.layout, ("view", call.span)), shape=None, span=call.span)
 
 
-@op("expand expand_as broadcast_to contiguous clone alias")
-def same_elements(ctx: Context, call: Bound) -> Value | None:
+@of_input("expand expand_as broadcast_to contiguous clone alias")
+def same_elements(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate an operation that keeps elements as its input; None for copies in new rows (`expand` of data)."""
-    x = call.product("input")
-    if x is not None and call.name[:2] in ("ex", "br"):
+    if call.name[:2] in ("ex", "br"):
         lengths = sizes(call.sequence("size", "shape"))
         if lengths and x.mono.has_data and (not x.mono.has_stat or len(lengths) > (ctx.rank(x) or len(lengths))):
             return None  # copies in new rows, which the next operation may multiply, add or transpose
         x = _of_any_shape(x)
-    return replace(x, alias="" if call.name == "clone" else x.alias, span=call.span) if x else None
+    return replace(x, alias="" if call.name == "clone" else x.alias, span=call.span)
 
 
-@op("tile")
-def repeated(ctx: Context, call: Bound) -> Value | None:
+@of_input("tile")
+def repeated(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate `tile` of a gain or a statistic as a broadcast; of anything else it is unknown."""
-    x = call.product("input")
-    return _of_any_shape(x) if x and (is_param(x) or algebra.is_statistic(x)) else None
+    return _of_any_shape(x) if (is_param(x) or algebra.is_statistic(x)) else None
 
 
 def _of_any_shape(x: Product) -> Product:
@@ -125,11 +119,8 @@ def _of_any_shape(x: Product) -> Product:
     return replace(x, mono=mono, shape=None) if is_param(x) else x
 
 
-@op("squeeze")
-def squeeze(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
-    if x is None:
-        return None
+@of_input("squeeze")
+def squeeze(ctx: Context, call: Bound, x: Product) -> Value | None:
     return _squeezed(x, call) if algebra.is_statistic(x) else relayout(ctx, call)
 
 
@@ -179,12 +170,9 @@ def _undoes(before: tuple[object, ...], after: tuple[object, ...]) -> bool:
     return len(one) == len(two) and all(isinstance(i, int) and one[i] == k for k, i in enumerate(two))
 
 
-@op("permute")
-def permute(ctx: Context, call: Bound) -> Value | None:
-    x = call.product("input")
+@of_input("permute", tensor=True)
+def permute(ctx: Context, call: Bound, x: Product) -> Value | None:
     dims = tuple(v.number for v in sizes(call.sequence("dims")))
-    if x is None or not x.tensor:
-        return None
     if any(d is None for d in dims):
         return relayout(ctx, call)
     order = tuple(int(d or 0) % max(len(dims), 1) for d in dims)
@@ -198,19 +186,19 @@ def _moved(ctx: Context, x: Product, token: tuple[object, ...], call: Bound) -> 
     return replace(x, layout=_permuted(x.layout, token), shape=None, span=call.span)
 
 
-@op("transpose swapaxes")
-def transpose(ctx: Context, call: Bound) -> Value | None:
-    x, one, two = call.product("input"), call.product("dim0", "axis0"), call.product("dim1", "axis1")
-    if x is None or one is None or two is None or one.whole is None or two.whole is None or not x.tensor:
+@of_input("transpose swapaxes", tensor=True)
+def transpose(ctx: Context, call: Bound, x: Product) -> Value | None:
+    one, two = call.product("dim0", "axis0"), call.product("dim1", "axis1")
+    if one is None or two is None or one.whole is None or two.whole is None:
         return None
     pair = sorted((one.whole, two.whole))
     return _moved(ctx, x, ("swap", *pair), call)
 
 
-@op("movedim moveaxis")
-def moved(ctx: Context, call: Bound) -> Value | None:
-    x, one, two = call.product("input"), call.product("source"), call.product("destination")
-    if x is None or not x.tensor or one is None or two is None or one.number is None or two.number is None:
+@of_input("movedim moveaxis", tensor=True)
+def moved(ctx: Context, call: Bound, x: Product) -> Value | None:
+    one, two = call.product("source"), call.product("destination")
+    if one is None or two is None or one.number is None or two.number is None:
         return relayout(ctx, call)
     return _moved(ctx, x, ("move", int(one.number), int(two.number)), call)
 
@@ -220,10 +208,10 @@ def transposed(ctx: Context, x: Product, name: str) -> Product:
     return replace(x, layout=_permuted(x.layout, ("swap", -2, -1)), shape=swapped(ctx, ctx.dims(x), -2, -1))
 
 
-@op("rearrange")
-def rearrange(ctx: Context, call: Bound) -> Value | None:
-    x, pattern = call.product("input"), call.get("pattern")
-    if x is None or not isinstance(pattern, Constant) or not x.tensor:
+@of_input("rearrange", tensor=True)
+def rearrange(ctx: Context, call: Bound, x: Product) -> Value | None:
+    pattern = call.get("pattern")
+    if not isinstance(pattern, Constant):
         return None
     left, _, right = str(pattern.value).partition("->")
     names, out = left.split(), right.split()

@@ -93,6 +93,7 @@ class Bound:
 
 
 Run: TypeAlias = Callable[[Context, Bound], "Value | None"]
+OfInput: TypeAlias = Callable[[Context, Bound, Product], "Value | None"]
 OPS: Final[dict[str, Run]] = {}
 
 
@@ -102,6 +103,19 @@ def op(names: str) -> Callable[[Run], Run]:
     def register(run: Run) -> Run:
         OPS.update(dict.fromkeys(names.split(), run))
         return run
+
+    return register
+
+
+def of_input(names: str, *, tensor: bool = False) -> Callable[[OfInput], Run]:
+    """Register the function that evaluates the operations `names` of a number or tensor; of others they are unknown."""
+
+    def register(run: OfInput) -> Run:
+        def of_known(ctx: Context, call: Bound) -> Value | None:
+            x = call.product("input")
+            return run(ctx, call, x) if x is not None and (x.tensor or not tensor) else None
+
+        return op(names)(of_known)
 
     return register
 

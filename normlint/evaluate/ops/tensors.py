@@ -6,7 +6,7 @@ from normlint.evaluate.context import Context
 from normlint.evaluate.dims import Exact
 from normlint.evaluate.dtypes import DType
 from normlint.evaluate.monomial import Apply, Mono, Param, Scalar, Size, mono_of
-from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.ops.table import Bound, Given, of_input, op
 from normlint.evaluate.value import Constant, Dtype, Opaque, Product, Shape, Tup, Value, of_atom
 from normlint.text.frozen import replace
 
@@ -113,14 +113,13 @@ def from_data(ctx: Context, call: Bound) -> Value | None:
     return replace(made, dtype=call.dtype(data.dtype) if data.tensor else DType.WEAK)  # a number doesn't promote
 
 
-@op("cuda")
-def on_gpu(ctx: Context, call: Bound) -> Value | None:
+@of_input("cuda")
+def on_gpu(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate `cuda()` as the input, with the device noted in a newly created tensor."""
-    x = call.product("input")
-    made = x.param if x is not None else None
-    if x is not None and made is not None and made.role == "tensor" and not made.name:
+    made = x.param
+    if made is not None and made.role == "tensor" and not made.name:
         x = replace(x, mono=mono_of(replace(made, device="cuda")))
-    return replace(x, span=call.span) if x is not None else None
+    return replace(x, span=call.span)
 
 
 @op("Parameter Buffer UninitializedParameter")
@@ -142,14 +141,13 @@ def parameter(ctx: Context, call: Bound) -> Value | None:
     return of_atom(atom, DType.PARAM, call.span)
 
 
-@op("requires_grad_")
-def trained(ctx: Context, call: Bound) -> Value | None:
+@of_input("requires_grad_")
+def trained(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate `requires_grad_` as the input; a parameter that is no longer trained becomes a buffer."""
-    x = call.product("input")
-    param = x.param if x is not None else None
-    if x is not None and param is not None and param.role == "parameter" and call.flag("mode", True) is False:
+    param = x.param
+    if param is not None and param.role == "parameter" and call.flag("mode", True) is False:
         x = replace(x, mono=mono_of(replace(param, role="buffer")))
-    return replace(x, span=call.span) if x is not None else None
+    return replace(x, span=call.span)
 
 
 def _created(data: Value | None) -> Param | None:

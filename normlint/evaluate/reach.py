@@ -22,11 +22,11 @@ _EFFECT = re.compile(r"\bself\.\w+[ \t]*(?::[^=\n]+)?=(?!=)|\bprint\s*\(|\bsetat
 _BOUND = re.compile(r"^[ \t]*([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)[ \t]*(?::[^=\n]+)?[-+*/@|&]*=(?!=)([^\n]*)", re.MULTILINE)
 
 
-class Reach:
+class Reach(Marks):
     """The names that a text defines, and whether evaluating them runs a reduction or has a side effect."""
 
     def __init__(self, text: str) -> None:
-        self.text = _without_docs(text)
+        super().__init__(_without_docs(text))
         self._known: dict[str, bool] = {}
 
     @cached_property
@@ -34,12 +34,12 @@ class Reach:
         """Map each name to the spans of its definitions; a function ends before the next one not nested in it."""
         found: dict[str, list[Span]] = {}
         open_: list[tuple[int, str, int]] = []
-        for match in _DEFINED.finditer(self.text):
+        for match in _DEFINED.finditer(self._text):
             name = match["name"]
             if name is None:
-                end = self.text.find("\n", match.end())
+                end = self._text.find("\n", match.end())
                 if not match["made"]:  # not a module, whose call is opaque
-                    place = Span(match.start(), len(self.text) if end < 0 else end)
+                    place = Span(match.start(), len(self._text) if end < 0 else end)
                     found.setdefault(match["attr"] or match["plain"], []).append(place)
                 continue
             depth = len(match["indent"])
@@ -48,27 +48,13 @@ class Reach:
                 found.setdefault(closed, []).append(Span(start, match.start()))
             open_.append((depth, "" if match["cls"] or name == "__init__" else name, match.start()))
         for _, name, start in open_:
-            found.setdefault(name, []).append(Span(start, len(self.text)))
+            found.setdefault(name, []).append(Span(start, len(self._text)))
         found.pop("", None)
         return found
 
-    @cached_property
-    def _marks(self) -> list[int]:
-        return Marks(self.text).reductions
-
-    @kept_each
-    def words(self, span: Span) -> frozenset[str]:
-        """Return the words in a span."""
-        return frozenset(WORD.findall(self.text, *span))
-
-    def reduces(self, span: Span) -> bool:
-        """Return whether a reduction is called in a span."""
-        at = bisect_left(self._marks, span.start)
-        return at < len(self._marks) and self._marks[at] < span.end
-
     def marks(self, span: Span) -> list[int]:
         """Return the offsets of the reductions called in a span."""
-        return self._marks[bisect_left(self._marks, span.start) : bisect_left(self._marks, span.end)]
+        return self.reductions[bisect_left(self.reductions, span.start) : bisect_left(self.reductions, span.end)]
 
     def touches(self, span: Span) -> bool:
         """Return whether a reduction, or a name that leads to one, occurs in a span."""
@@ -87,7 +73,7 @@ class Reach:
 
     @kept_each
     def _assignments(self, span: Span) -> list[tuple[set[str], set[str]]]:
-        return [(set(WORD.findall(m[1])), set(WORD.findall(m[2]))) for m in _BOUND.finditer(self.text, *span)]
+        return [(set(WORD.findall(m[1])), set(WORD.findall(m[2]))) for m in _BOUND.finditer(self._text, *span)]
 
     def leads(self, word: str) -> bool:
         """Return whether a name of the text may lead to a reduction or a side effect."""
@@ -106,7 +92,7 @@ class Reach:
                 if self.reduces(span) or self._has_effect(span):
                     self._known[word] = True
                     return
-                more = {w for w in WORD.findall(self.text, *span) if w in self.defined} - seen
+                more = {w for w in WORD.findall(self._text, *span) if w in self.defined} - seen
                 if any(self._known.get(w) for w in more):
                     self._known[word] = True
                     return
@@ -116,8 +102,8 @@ class Reach:
 
     def _has_effect(self, span: Span) -> bool:
         """Return whether a function sets an attribute or prints; constructors run before the entry anyway."""
-        head = self.text[span.start : span.start + 80].lstrip()
-        return head.startswith(("def", "async")) and _EFFECT.search(self.text, *span) is not None
+        head = self._text[span.start : span.start + 80].lstrip()
+        return head.startswith(("def", "async")) and _EFFECT.search(self._text, *span) is not None
 
 
 def _without_docs(text: str) -> str:

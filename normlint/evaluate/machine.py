@@ -12,7 +12,7 @@ from normlint.evaluate.context import MAX_STEPS, Context, Exhausted, Flow
 from normlint.evaluate.module import Module
 from normlint.evaluate.objects import ClassRef, Env, FunctionRef
 from normlint.evaluate.value import Defined, Path, Product, Tup, Value
-from normlint.evaluate.walk import definitions
+from normlint.evaluate.walk import definitions, extent
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass
 from normlint.text.marks import any_reduction
@@ -69,8 +69,7 @@ class Machine:
             for item, place in zip(value.items, spans, strict=True):
                 self.flow(item, place, returned=returned)
         elif isinstance(value, Product) and value.mono.factors and self._may_be_norm(value, returned):
-            frame = self.frame
-            self.ctx.flows.append(Flow(value, span, frame.qualname, returned, self.ctx.grad))
+            self.ctx.flows.append(Flow(value, span, self.frame.qualname, returned, self.ctx.grad))
 
     def _may_be_norm(self, value: Product, returned: bool) -> bool:
         return (value.mono.has_stat and returned) or is_complete(value)
@@ -84,7 +83,7 @@ class Machine:
 
     def marked(self, block: s.Block) -> bool:
         """Return whether a block holds a reduction."""
-        return bool(block) and any_reduction(self.module.text, Span(block[0].span.start, block[-1].span.end))
+        return bool(block) and any_reduction(self.module.text, extent(block))
 
     # --- globals
 

@@ -127,13 +127,7 @@ class Text:
         """Return the value of a global name, or None."""
         return None
 
-    def call(
-        self,
-        called: Called,  # noqa: ARG002
-        args: Sequence[Value],  # noqa: ARG002
-        named: Mapping[str, Value],  # noqa: ARG002
-        depth: int,  # noqa: ARG002
-    ) -> Value | None:
+    def call(self, called: Called, args: Sequence[Value], named: Mapping[str, Value], depth: int) -> Value | None:  # noqa: ARG002
         """Return the result of a function of the text, or None if there is no such function."""
         return None
 

@@ -20,7 +20,7 @@ from normlint.evaluate.ops.casts import cast
 from normlint.evaluate.ops.table import Given
 from normlint.evaluate.ops.tensors import init_of
 from normlint.evaluate.value import Constant, Defined, Dict, Opaque, Path, Pieces, Product, Shape, Tup, Value, scalar
-from normlint.evaluate.walk import walk
+from normlint.evaluate.walk import extent, walk
 from normlint.text.finding import Span
 from normlint.text.frozen import dataclass, replace
 
@@ -207,7 +207,7 @@ def _if(m: Machine, env: Env, stmt: s.If) -> Outcome:
     known = dict(m.ctx.possible), len(m.ctx.decisions)
     asked = len(m.ctx.open)
     taken = m.truth(env, stmt.test, _preferred_branch(m, stmt))
-    m.ctx.fork(asked, _extent(stmt.orelse if taken else stmt.body), stmt.span)
+    m.ctx.fork(asked, extent(stmt.orelse if taken else stmt.body), stmt.span)
     if "dtype" in m.module.source(stmt.test.span) and known[0] == m.ctx.possible and known[1] < len(m.ctx.decisions):
         m.ctx.vague = True
     quiet = m.ctx.quiet
@@ -223,10 +223,6 @@ def _is_quiet(m: Machine, stmt: s.If) -> bool:
     targets = (target for one in stmt.body if isinstance(one, s.Assign) for target in one.targets)
     once = any(re.search(rf"\b{re.escape(m.module.source(t.span))}(?!\w)", test) for t in targets)
     return once or any(word in test.lower() for word in _DEBUG)
-
-
-def _extent(block: s.Block) -> Span:
-    return Span(block[0].span.start, block[-1].span.end) if block else Span(0, 0)
 
 
 def _preferred_branch(m: Machine, stmt: s.If) -> bool | None:

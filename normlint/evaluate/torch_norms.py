@@ -19,7 +19,7 @@ from normlint.text.frozen import replace
 if TYPE_CHECKING:
     from normlint.evaluate.machine import Machine
 
-_FUNCTIONS: Final = {
+FUNCTIONS: Final = {  # by the path of the module
     "torch.nn.LayerNorm": "torch.nn.functional.layer_norm",
     "torch.nn.RMSNorm": "torch.nn.functional.rms_norm",
 }
@@ -30,12 +30,7 @@ _GAINS: Final = {"weight": "ones", "bias": "zeros"}  # kinds of initial values
 def base_of(cls: ClassRef | None) -> str | None:
     """Return the dotted path of the torch norm among the bases of a class; None if there is none."""
     outside = (path for owner in cls.lineage() for path in owner.outside) if cls else ()
-    return next((path for path in outside if path in _FUNCTIONS), None)
-
-
-def is_known(path: str) -> bool:
-    """Return whether a dotted path is that of a torch norm."""
-    return path in _FUNCTIONS
+    return next((path for path in outside if path in FUNCTIONS), None)
 
 
 def inherited(m: Machine, instance: Instance, name: str) -> Value | None:
@@ -45,7 +40,7 @@ def inherited(m: Machine, instance: Instance, name: str) -> Value | None:
         return Defined(Partial(Path(f"{base}.__init__"), Args((Given(Defined(instance, "self"), NOWHERE),))), name)
     if base is None or name != "forward":
         return None
-    return Defined(Partial(Path(_FUNCTIONS[base]), Args((), _norm_arguments(m, instance, base))), f"super of {base}")
+    return Defined(Partial(Path(FUNCTIONS[base]), Args((), _norm_arguments(m, instance, base))), f"super of {base}")
 
 
 def _norm_arguments(m: Machine, instance: Instance, base: str) -> dict[str, Given]:
@@ -60,7 +55,7 @@ def constructed(dotted: str, args: Arguments, span: Span) -> Value | None:
     base = dotted.removesuffix(".__init__")
     receiver = args.positional[0].value if args.positional else None
     instance = receiver.defined(Instance) if receiver is not None else None
-    if base not in _FUNCTIONS or instance is None:
+    if base not in FUNCTIONS or instance is None:
         return None
     initialise(base, instance, replace(args, positional=args.positional[1:]), span)
     return Constant(None)
@@ -70,7 +65,7 @@ def of_module(m: Machine, module: Value) -> Value | None:
     """Return the function of a torch norm that is the only layer of its class; None for any other module."""
     base = module.text.removeprefix("module ") if isinstance(module, Opaque) else ""
     maker = attributes.receiver_of(m)
-    if not isinstance(module, Opaque) or base not in _FUNCTIONS or maker is None:
+    if not isinstance(module, Opaque) or base not in FUNCTIONS or maker is None:
         return None
     layers = {name: v for name, v in maker.attrs.items() if isinstance(v, Opaque) and v.text.startswith("module ")}
     if not {v.text for v in layers.values()} <= {module.text, *WEIGHTLESS} or not isinstance(module.given, Args):
@@ -78,7 +73,7 @@ def of_module(m: Machine, module: Value) -> Value | None:
     norm = Instance(None)
     name = next((name for name, v in layers.items() if v == module), "")
     initialise(base, norm, module.given, module.place, f"{name}.")
-    return Defined(Partial(Path(_FUNCTIONS[base]), Args((), _norm_arguments(m, norm, base))), module.text)
+    return Defined(Partial(Path(FUNCTIONS[base]), Args((), _norm_arguments(m, norm, base))), module.text)
 
 
 def symbolic(base: str) -> Arguments:
@@ -94,7 +89,7 @@ def _defaults(key: str) -> dict[str, object]:
 
 def _attribute_names(base: str) -> list[str]:
     """Return the parameters of the norm's function that are attributes of an instance."""
-    return [name for name in _defaults(signatures.key_of(_FUNCTIONS[base]) or "") if name != "input"]
+    return [name for name in _defaults(signatures.key_of(FUNCTIONS[base]) or "") if name != "input"]
 
 
 def initialise(base: str, instance: Instance, args: Arguments, span: Span, owner: str = "") -> None:

@@ -34,6 +34,11 @@ _BELOW = {
 }
 
 
+def extent(block: s.Block) -> Span:
+    """Return the span of all statements of a block."""
+    return Span(block[0].span.start, block[-1].span.end) if block else Span(0, 0)
+
+
 def blocks_of(stmt: s.Stmt) -> tuple[s.Block, ...]:
     """Return the blocks of a compound statement that share its scope."""
     match stmt:

@@ -12,10 +12,8 @@ from normlint.evaluate.dtypes import HALVES, DType
 from normlint.evaluate.monomial import (
     ALL,
     NOWHERE,
-    ONCE,
     TRAILING,
     Atom,
-    Factor,
     Input,
     Mono,
     Offset,
@@ -25,6 +23,7 @@ from normlint.evaluate.monomial import (
     bears_data,
     is_row,
     leaves,
+    mono_of,
 )
 from normlint.evaluate.ops.fused import FUSED
 from normlint.text.finding import Span
@@ -171,7 +170,7 @@ class Computation:
         """Yield the leaves of the other factors and of the shift; an atom without leaves is yielded itself."""
         shift = self.shift.factors if self.shift is not None else ()
         for atom in (*self.others, *(f.atom for f in shift)):
-            yield from list(leaves(Mono(1.0, (Factor(atom, ONCE),)))) or [atom]
+            yield from list(leaves(mono_of(atom))) or [atom]
 
     @property
     def scaled(self) -> bool:

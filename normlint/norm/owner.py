@@ -15,7 +15,7 @@ from normlint.evaluate.module import Module, Refilled
 from normlint.evaluate.monomial import Apply, Centred, Mono, Param, Scalar, Stat, stats_of
 from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.ops.table import has_method
-from normlint.evaluate.torch_norms import base_of, is_known
+from normlint.evaluate.torch_norms import FUNCTIONS, base_of
 from normlint.evaluate.value import Dict, Opaque, Product, Value
 from normlint.evaluate.walk import walk
 from normlint.norm.conventions import intent, is_grouping, summary_intent
@@ -257,7 +257,8 @@ def _uses_torch_forward(cls: ClassRef, read: AbstractSet[str]) -> bool:
 def _is_torch_base(path: str) -> bool:
     """Return whether a base is `object`, PyTorch's Module (also by its bare name), or one of its norms."""
     package, _, name = path.rpartition(".")
-    return path == "object" or is_known(path) or (name == "Module" and package.partition(".")[0] in ("", "torch", "nn"))
+    module = name == "Module" and package.partition(".")[0] in ("", "torch", "nn")
+    return module or path == "object" or path in FUNCTIONS
 
 
 def _settings(entry: Entry) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from normlint.evaluate.context import Context
 from normlint.evaluate.dims import ONE_LONG, Dims, Gone, Shapes, is_symbol
-from normlint.evaluate.monomial import ALL, ONCE, Centred, Factor, Mono, Scalar, Stat
+from normlint.evaluate.monomial import ALL, Centred, Mono, Scalar, Stat, mono_of
 from normlint.norm.norm import Gain, Placing
 from normlint.text.frozen import replace
 
@@ -44,7 +44,7 @@ def placing(stat: Stat, centre: Stat | None, gains: tuple[Gain, ...], context: C
 def _is_single(stat: Stat, shapes: Shapes) -> bool:
     """Return whether the reduced tensor may be one row: its batch axis was indexed away, or tested to be 1 long."""
     inner = (a for f in stat.inner.factors for a in (f.atom.base.factors if isinstance(f.atom, Centred) else (f,)))
-    whole = [shapes.held.get((Mono(1.0, (Factor(f.atom, ONCE),)), ())) for f in inner]
+    whole = [shapes.held.get((mono_of(f.atom), ())) for f in inner]
     return any(dims is not None and _is_row(dims, shapes) for dims in (stat.over, *whole))
 
 
@@ -70,7 +70,7 @@ def _along(shapes: Shapes, over: Dims, axes: tuple[int, ...], gain: Gain) -> boo
 
 def _documented_shape(shapes: Shapes, gain: Gain) -> tuple[Mono | None, ...]:
     """Return the shape that a docstring or an annotation gives a gain that is passed."""
-    dims = shapes.held.get((Mono(1.0, (Factor(gain.param, ONCE),)), ()))
+    dims = shapes.held.get((mono_of(gain.param), ()))
     return (shapes.lengths(dims) if dims is not None else None) or ()
 
 

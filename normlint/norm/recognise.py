@@ -34,6 +34,7 @@ from normlint.evaluate.monomial import (
     Through,
     bears_data,
     bears_stat,
+    mono_of,
     raised,
 )
 from normlint.evaluate.torch_norms import WEIGHTLESS
@@ -434,9 +435,9 @@ def _counts(
     stat, found = settled(root.stat, shapes), list(ratio)
     for f in sizes:  # x.numel() / B is a product of lengths
         known = None if beside else _of_features(f.atom, stat, lengths, shapes)
+        words, length = describe(mono_of(f.atom)), isinstance(f.atom, Size)
         less = isinstance(f.atom, Size | Scalar) and f.atom.less
-        length = isinstance(f.atom, Size)
-        found.append(Count(describe(_mono(f)), f.power, known, f.span, id(f) in inside, less, length, f.operands))
+        found.append(Count(words, f.power, known, f.span, id(f) in inside, less, length, f.operands))
     if coef != 1 or root.coef != 1:
         found.append(Count(A_NUMBER, ONCE, None, NOWHERE))
     return tuple(found)
@@ -453,15 +454,11 @@ def _ratio(sizes: list[Factor]) -> tuple[tuple[Count, ...], list[Factor]]:
     return (Count("numel ratio", inputs[0].power, True, inputs[0].span),), rest
 
 
-def _mono(f: Factor) -> Mono:
-    return Mono(1.0, (Factor(f.atom, ONCE, f.steps, f.span),))
-
-
 def _of_features(atom: Atom, stat: Stat, lengths: set[str], shapes: Shapes) -> bool | None:
     """Return whether a count is the length of the reduced axes; None if that isn't known."""
     if isinstance(atom, Size | Scalar) and atom.less:
         return None
-    whole = of_features(Mono(1.0, (Factor(atom, ONCE),)), stat, shapes)
+    whole = of_features(mono_of(atom), stat, shapes)
     if whole is not None:
         return whole
     if isinstance(atom, Scalar):

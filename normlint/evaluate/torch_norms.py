@@ -96,7 +96,8 @@ def initialise(base: str, instance: Instance, args: Arguments, span: Span, owner
     """Set the attributes that the base's constructor sets; `owner` prefixes the names of their parameters."""
     call = bind(base, base, span, args)
     given = {name: call.get(name) for name in ("normalized_shape", "eps", "elementwise_affine", "bias")}
-    eps = given["eps"] or _value(_defaults(base)["eps"])
+    default = _defaults(base)["eps"]
+    eps = given["eps"] or (number(default) if isinstance(default, float) else Constant(None))
     instance.attrs["eps"] = scalar("self.eps") if isinstance(eps, Opaque) else eps
     shape = _lengths(given["normalized_shape"])
     for name, init in _GAINS.items():
@@ -119,7 +120,3 @@ def _lengths(size: Value | None) -> tuple[Mono | None, ...] | None:
 def _is_handed_on(size: Mono) -> bool:
     """Return whether a size is a parameter with the name of torch's own, which takes a tuple as well as a number."""
     return any(size == scalar(name).mono for name in ("normalized_shape", "self.normalized_shape"))
-
-
-def _value(default: object) -> Value:
-    return number(default) if isinstance(default, float) else Constant(None)

@@ -277,17 +277,19 @@ def _given(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
 
 def traced(node: ast.expr, values: Values) -> ast.expr:
     """Return the expression that a name stands for; any other expression is returned itself."""
+    return _followed(node, values).node
+
+
+def _followed(node: ast.expr, values: Values) -> Value:
     value = Value(node, values)
     while isinstance(value.node, ast.Name) and value.node.id in value.values:
         value = value.values[value.node.id]
-    return value.node
+    return value
 
 
 def choices(name: str, values: Values) -> list[Value]:
     """Return what a name stands for by the branch that is taken; empty if it is one thing."""
-    value = Value(ast.Name(name, ast.Load()), values)
-    while isinstance(value.node, ast.Name) and value.node.id in value.values:
-        value = value.values[value.node.id]
+    value = _followed(ast.Name(name, ast.Load()), values)
     return [value.values["then"], value.values["else"]] if isinstance(value.node, Either) else []
 
 

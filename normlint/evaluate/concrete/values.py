@@ -81,10 +81,7 @@ class Typing:
     def __getitem__(self, _: object) -> Typing:
         return Typing()
 
-    def __or__(self, _: object) -> Typing:
-        return Typing()
-
-    __ror__ = __or__
+    __or__ = __ror__ = __getitem__
 
     def __mro_entries__(self, _: object) -> tuple[type, ...]:
         return ()

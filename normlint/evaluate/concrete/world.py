@@ -103,11 +103,7 @@ def imported(path: str) -> Any:
     owner, _, name = path.rpartition(".")
     if is_module(owner):
         return member(Space(owner), name, importing=True)
-    if name in _UNCHANGING_ELSEWHERE:
-        return _identity_decorator(path)
-    if name in _LOGGERS:
-        return _constant(path, Silent())
-    return Unknown(f"{_IMPORT}{path}")
+    return _stand_in(path, name) or Unknown(f"{_IMPORT}{path}")
 
 
 def is_elsewhere(what: str) -> bool:

@@ -11,7 +11,7 @@ from normlint.evaluate.dims import ONE_LONG
 from normlint.evaluate.monomial import NOWHERE, Apply, Atom, Layout, Mono, Size
 from normlint.evaluate.ops.reductions import reduce
 from normlint.evaluate.ops.shapes import with_axis
-from normlint.evaluate.ops.table import Bound, Given, op
+from normlint.evaluate.ops.table import Bound, Given, of_input, op
 from normlint.evaluate.origins import MOST_OPERANDS
 from normlint.evaluate.value import Constant, Product, Tup, Value, number
 from normlint.text.finding import Span
@@ -245,18 +245,17 @@ def at_sign(ctx: Context, x: Product, y: Product, span: Span) -> Product:
 # --- pooling ---------------------------------------------------------------------------------------------------------
 
 
-@op("avg_pool1d")
-def pooled_whole(ctx: Context, call: Bound) -> Value | None:
+@of_input("avg_pool1d")
+def pooled_whole(ctx: Context, call: Bound, x: Product) -> Value | None:
     """Evaluate pooling with one window as long as the last axis as a mean with keepdim."""
-    x, window = call.product("input"), call.product("kernel_size")
-    sole = window.sole if window else None
-    if x is None or sole is None or not isinstance(sole.atom, Size) or sole.atom.axis != -1:
-        return None
-    if set(call.values) - {"input", "kernel_size"} or {f.atom for f in sole.atom.of.factors} != _bases(x):
+    window = call.product("kernel_size")
+    size = window.sole.atom if window is not None and window.sole else None
+    whole = isinstance(size, Size) and size.axis == -1 and {f.atom for f in size.of.factors} == _atoms(x)
+    if not whole or set(call.values) - {"input", "kernel_size"}:
         return None
     values = {"dim": Given(number(-1.0), call.span), "keepdim": Given(Constant(True), NOWHERE)}
     return reduce(ctx, replace(call, values=values), x, "mean")
 
 
-def _bases(x: Product) -> set[Atom]:
+def _atoms(x: Product) -> set[Atom]:
     return {f.atom for f in x.mono.factors}

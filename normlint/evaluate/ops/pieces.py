@@ -34,7 +34,8 @@ from normlint.evaluate.monomial import (
     whole_of,
 )
 from normlint.evaluate.ops.reductions import reduce
-from normlint.evaluate.ops.shapes import is_param, with_axis
+from normlint.evaluate.ops.shapes import with_axis
+from normlint.evaluate.ops.shaping import is_param
 from normlint.evaluate.ops.table import Bound, Given, op
 from normlint.evaluate.truth import describe
 from normlint.evaluate.value import Constant, Pieces, Product, Tup, Value, number

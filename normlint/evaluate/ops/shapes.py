@@ -8,7 +8,7 @@ from normlint.evaluate.monomial import Layout, Mono, Param, Stat, bears_stat, st
 from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.reductions import axes_of
 from normlint.evaluate.ops.resizing import sizes
-from normlint.evaluate.ops.shaping import swapped
+from normlint.evaluate.ops.shaping import is_param, swapped
 from normlint.evaluate.ops.table import Bound, of_input, op
 from normlint.evaluate.value import Constant, Product, Shape, Value
 from normlint.text.frozen import replace
@@ -40,11 +40,6 @@ def _restores(x: Product, position: int | None) -> bool:
     """Whether a new axis at `position` can be the one that the reduction dropped."""
     axes = [f.atom.axes for f in x.mono.factors if isinstance(f.atom, Stat)]
     return not (position == 0 and axes == [(-1,)])
-
-
-def is_param(x: Product) -> bool:
-    """Return whether x is a product of parameters only."""
-    return x.tensor and bool(x.mono.factors) and all(isinstance(f.atom, Param) for f in x.mono.factors)
 
 
 def placed(x: Product, axis: str) -> Product:

@@ -10,13 +10,14 @@ from normlint.evaluate.dims import DEEPEST, ONE_LONG, SCALAR, Changed, Dims, Exa
 from normlint.evaluate.monomial import Mono, Param
 from normlint.evaluate.ops import resizing
 from normlint.evaluate.ops.reductions import axes_of
-from normlint.evaluate.ops.table import Bound, Given
+from normlint.evaluate.ops.table import Bound, Given, registers
 from normlint.evaluate.value import Product, Tup, Value
 from normlint.text.frozen import replace
 from normlint.text.operations import CLASSES
 
 Shaper: TypeAlias = Callable[[Context, Bound, Dims], "Dims | None"]
 SHAPERS: Final[dict[str, Shaper]] = {}
+shaper: Final = registers(SHAPERS)
 # Classes of operations that keep the shape or broadcast their operands; `_RESHAPING` are the exceptions.
 _KEEP = ("scaling", "sum", "power", "degree 1", "degree 0", "pointwise", "same", "cast")
 _RESHAPING = frozenset(
@@ -31,16 +32,6 @@ POINTWISE: Final = frozenset(" ".join([*(CLASSES[name] for name in _KEEP), _ALSO
 _VIEWS: Final = frozenset(CLASSES["layout"].split())
 # Operations whose result has the shape of the first tensor, whatever the others are.
 _FIRST_ALONE = frozenset("type_as to type normalize masked_fill layer_norm rms_norm group_norm batch_norm".split())
-
-
-def shaper(names: str) -> Callable[[Shaper], Shaper]:
-    """Register the function that infers the shape of the results of the operations `names`."""
-
-    def register(run: Shaper) -> Shaper:
-        SHAPERS.update(dict.fromkeys(names.split(), run))
-        return run
-
-    return register
 
 
 def shaped(ctx: Context, call: Bound, value: Value) -> Value:
@@ -83,20 +74,21 @@ def _pointwise(ctx: Context, call: Bound) -> Dims | None:
     names = ("input",) if call.name in _FIRST_ALONE else tuple(call.values)
     tensors = [v for v in map(call.get, names) if isinstance(v, Product) and v.tensor]
     found: Dims | None = None
-    for one in sorted(tensors, key=_is_gain):
+    for one in sorted(tensors, key=is_param):
         found = ctx.dims(one) if found is None else joined(ctx, found, one)
     if len(tensors) == 2:
         _record_met(ctx, *tensors)
     return found
 
 
-def _is_gain(x: Product) -> bool:
-    return bool(x.mono.factors) and all(isinstance(f.atom, Param) for f in x.mono.factors)
+def is_param(x: Product) -> bool:
+    """Return whether x is a product of parameters only, such as a gain."""
+    return x.tensor and bool(x.mono.factors) and all(isinstance(f.atom, Param) for f in x.mono.factors)
 
 
 def joined(ctx: Context, dims: Dims, other: Product) -> Dims:
     """Return the broadcast shape of two operands; a gain is taken to have no more axes than what it scales."""
-    if _is_gain(other):
+    if is_param(other):
         rank = ctx.rank(other)
         if rank is None:
             return dims
@@ -121,7 +113,7 @@ def shaped_operator(ctx: Context, op: str, left: Product, right: Product, value:
     if op == "@":
         call = Bound("matmul", value.span, {"input": Given(left, left.span), "other": Given(right, right.span)})
         return shaped(ctx, call, value)
-    small, large = sorted((left, right), key=lambda one: one.tensor and not _is_gain(one))
+    small, large = sorted((left, right), key=lambda one: one.tensor and not is_param(one))
     dims = joined(ctx, ctx.dims(large), small) if small.tensor else ctx.dims(large)
     _record_met(ctx, left, right)
     return value.of_shape(dims if depth(dims) <= DEEPEST else ctx.shapes.free())
@@ -130,7 +122,7 @@ def shaped_operator(ctx: Context, op: str, left: Product, right: Product, value:
 def _record_met(ctx: Context, left: Product, right: Product) -> None:
     """Record the shape of an operand that is combined with a statistic in the other one."""
     for one, other in ((left, right), (right, left)):
-        if one.tensor and other.tensor and one.mono.has_stat and not other.mono.has_stat and not _is_gain(other):
+        if one.tensor and other.tensor and one.mono.has_stat and not other.mono.has_stat and not is_param(other):
             ctx.shapes.meet(one.mono, ctx.dims(one), ctx.dims(other))
 
 
@@ -161,7 +153,7 @@ def matmul(ctx: Context, call: Bound, dims: Dims) -> Dims | None:
         return None
     taken, given = (shapes.axis(ctx.dims(other), i) for i in (0, 1))
     shapes.unite(shapes.axis(dims, -1), taken)
-    if _is_gain(other):
+    if is_param(other):
         shapes.learn_features(taken, given)
     return Changed(dims, ((-1, given),))
 

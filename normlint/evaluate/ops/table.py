@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from normlint.evaluate.binding import Args
 from normlint.evaluate.context import Context
@@ -97,14 +97,23 @@ OfInput: TypeAlias = Callable[[Context, Bound, Product], "Value | None"]
 OPS: Final[dict[str, Run]] = {}
 
 
-def op(names: str) -> Callable[[Run], Run]:
-    """Register the function that evaluates the operations `names`."""
+F = TypeVar("F", bound=Callable[..., Any])
 
-    def register(run: Run) -> Run:
-        OPS.update(dict.fromkeys(names.split(), run))
-        return run
 
-    return register
+def registers(table: dict[str, F]) -> Callable[[str], Callable[[F], F]]:
+    """Return a decorator that puts a function into a table, under each of the names that it is given."""
+
+    def under(names: str) -> Callable[[F], F]:
+        def register(run: F) -> F:
+            table.update(dict.fromkeys(names.split(), run))
+            return run
+
+        return register
+
+    return under
+
+
+op: Final = registers(OPS)
 
 
 def of_input(names: str, *, tensor: bool = False) -> Callable[[OfInput], Run]:

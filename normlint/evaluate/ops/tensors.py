@@ -36,9 +36,7 @@ def placed(shape: tuple[Mono | None, ...] | None) -> str:
     """Return "last" if a tensor of this shape varies along the last axis, "other" if along another, "" if unknown."""
     if shape is None:
         return ""
-    if not shape or len(shape) == 1 or shape[-1] != Mono(1.0):
-        return "last"
-    return "other"
+    return "other" if len(shape) > 1 and shape[-1] == Mono(1.0) else "last"
 
 
 def _dtype(call: Bound) -> DType:

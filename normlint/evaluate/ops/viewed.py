@@ -9,19 +9,11 @@ from typing import Any, Final
 
 from normlint.evaluate.ops import arrays as a
 from normlint.evaluate.ops.arrays import Array, Row, Unmeasured, along, as_array, pointwise
+from normlint.evaluate.ops.table import registers
 
 TABLE: Final[dict[str, Callable[..., Any]]] = {}
+runs: Final = registers(TABLE)
 Given = Any
-
-
-def runs(names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function under each of `names`."""
-
-    def register(run: Callable[..., Any]) -> Callable[..., Any]:
-        TABLE.update(dict.fromkeys(names.split(), run))
-        return run
-
-    return register
 
 
 def flat(*given: Any) -> list[int]:

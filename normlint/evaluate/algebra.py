@@ -462,7 +462,7 @@ def _one_pass(left: Product, right: Product, span: Span) -> Product | None:
     whole = squared and square.inner != base
     if square.inner != raised(base, TWO, ()) and (whole or not squared):
         return None
-    atom = base.factors[0].atom if len(base.factors) == 1 else None
+    atom = base.only
     if whole and isinstance(atom, Centred) and atom.stat.axes == mean.axes:
         return replace(left, span=span)  # the mean of a centred tensor is 0
     inner = Mono(1.0, (Factor(Centred(base, mean, span), TWO if whole else ONCE, span=span),))

@@ -293,7 +293,7 @@ def tensor_method(m: Machine, x: Product, name: str, args: Arguments, span: Span
 
 def _elements(of: Mono, layout: Layout) -> Mono:
     """Return the number of elements; `x[..., 0]` has that of x divided by the length of its last axis."""
-    atom = of.factors[0].atom if len(of.factors) == 1 else None
+    atom = of.only
     whole, key = atom.args if isinstance(atom, Apply) and atom.name == "index" else (of, ())
     dots, *rest = key if isinstance(key, tuple) and key else ("",)
     indexed = dots == "..." and all(isinstance(one, tuple) and one[0] == "at" for one in rest)

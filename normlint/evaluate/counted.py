@@ -32,7 +32,7 @@ def mean_of_nonzero(left: Product, right: Product) -> Mono | None:
 
 def _element(summed: Mono) -> Mono | None:
     """Return the tensor whose values, powers, absolute values or deviations are summed; None if there are several."""
-    atom = summed.factors[0].atom if len(summed.factors) == 1 else None
+    atom = summed.only
     if isinstance(atom, Abs):
         return _element(atom.inner)
     if isinstance(atom, Centred):

@@ -125,7 +125,7 @@ def symbol(name: str) -> Mono:
 
 def is_symbol(length: Mono) -> bool:
     """Return whether a length was created by `symbol`."""
-    sole = length.factors[0].atom if len(length.factors) == 1 else None
+    sole = length.only
     return isinstance(sole, Scalar) and sole.name.startswith("#")
 
 

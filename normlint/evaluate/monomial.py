@@ -114,6 +114,11 @@ class Mono:
         """Whether all factors are known down to the inputs."""
         return all(is_clear(f.atom) for f in self.factors)
 
+    @property
+    def only(self) -> Atom | None:
+        """The atom of its only factor; None if there are several or none."""
+        return self.factors[0].atom if len(self.factors) == 1 else None
+
     def described(self, describe: Callable[[Mono], str]) -> str:
         """Return `describe(self)`, computed once."""
         if "words" not in self.__dict__:

@@ -182,7 +182,7 @@ def _is_wide(context: Context, result: Value | None) -> bool:
 def _is_input(result: Value | None) -> bool:
     """Return whether the result is the unchanged input, at most times and plus parameters, and was fully read."""
     mono = result.mono if isinstance(result, Product) else Mono()
-    atom = mono.factors[0].atom if len(mono.factors) == 1 else None
+    atom = mono.only
     terms = atom.args if isinstance(atom, Apply) and atom.name == "+" else (mono,)
     kinds = [[type(f.atom) for f in term.factors] for term in terms if isinstance(term, Mono)]
     known = len(kinds) == len(terms) and all(kind in (Input, Param, Offset) for term in kinds for kind in term)

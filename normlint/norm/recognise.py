@@ -184,11 +184,11 @@ def _relative_to_statistic(eps: list[Eps]) -> Iterator[Eps]:
 
 
 def _eps(plus: Plus, power: Fraction) -> Eps:
-    sole = plus.eps.factors[0].atom if len(plus.eps.factors) == 1 else None
+    sole = plus.eps.only
     value = plus.eps.coef if not plus.eps.factors else None
     first = sole.first if isinstance(sole, Param) and sole.role in ("buffer", "tensor") else None
     held = plus.eps if first is None else first  # what `torch.tensor(eps)` holds
-    number = held.factors[0].atom if len(held.factors) == 1 else None
+    number = held.only
     default = number.default if isinstance(number, Scalar) else None if held.factors else held.coef
     operation = isinstance(sole, Apply) and sole.name.isidentifier()
     name = "" if sole is None or operation else getattr(sole, "name", "")
@@ -307,7 +307,7 @@ def _may_count(atom: Atom) -> bool:
 
 def _match_inverse_root(inner: Mono) -> _Match:
     """Match an inverse root that is returned without its input, which may be centred."""
-    sole = inner.factors[0].atom if len(inner.factors) == 1 else None
+    sole = inner.only
     if isinstance(sole, Centred):
         return sole.base, [], sole.stat, (True, True)
     return inner, [], None, (False, False)
@@ -331,7 +331,7 @@ _Match = tuple[Mono, list[Factor], "Stat | None", tuple[bool, bool]]
 def _match_input(inner: Mono, outside: list[Factor]) -> _Match | None:
     """Find the statistic's input in the product, where each of both may be centred; None if it isn't there."""
     plain = _find(inner, outside)
-    sole = inner.factors[0].atom if len(inner.factors) == 1 else None
+    sole = inner.only
     if isinstance(sole, Centred):
         if plain:
             outer = plain[0].atom
@@ -362,7 +362,7 @@ def _match_mistaken(
     if power > 2 and power.denominator == 1 and power * root.power != -1:  # otherwise a p-norm
         base = Mono(1.0, tuple(replace(f, power=ONCE) for f in inner.factors))
         return (int(power), base), _match_input(base, outside)
-    sole = degree[1].factors[0].atom if len(degree[1].factors) == 1 else None
+    sole = degree[1].only
     if isinstance(sole, Apply) and (sum_ := _sum_with_statistic(sole)) is not None:
         centred = [f for f in outside if isinstance(f.atom, Centred) and f.power == 1 and f.atom.base == sum_[0]]
         return degree, (sum_[0], centred, sum_[1], (False, True)) if centred else None

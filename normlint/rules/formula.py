@@ -170,7 +170,7 @@ def missing_centre(norm: Norm) -> Iterator[Problem]:
 
 def _is_difference(mono: Mono) -> bool:
     """Return whether it is one tensor minus another, or minus the mean of another, and not minus a mean of its own."""
-    atom = mono.factors[0].atom if len(mono.factors) == 1 else None
+    atom = mono.only
     parts = atom.args if isinstance(atom, Apply) and atom.name == "-" else ()
     sides = [one for one in parts if isinstance(one, Mono) and one.has_data]
     own = {f.atom for one in sides for f in one.factors}

@@ -200,7 +200,7 @@ def gathered_along(ctx: Context, call: Bound) -> Value | None:
 
 def _unpermuted(mono: Mono, axes: Axes, kind: str) -> Mono:
     """Return the product without a permutation, or for a mean a repetition, along the reduced axes."""
-    atom = mono.factors[0].atom if len(mono.factors) == 1 else None
+    atom = mono.only
     undone = ("permuted", "repeated") if kind == "mean" else ("permuted",)
     if not isinstance(atom, Apply) or atom.name not in undone or not isinstance(axes, tuple):
         return mono

@@ -34,12 +34,12 @@ class Reach(Marks):
         """Map each name to the spans of its definitions; a function ends before the next one not nested in it."""
         found: dict[str, list[Span]] = {}
         open_: list[tuple[int, str, int]] = []
-        for match in _DEFINED.finditer(self._text):
+        for match in _DEFINED.finditer(self.text):
             name = match["name"]
             if name is None:
-                end = self._text.find("\n", match.end())
+                end = self.text.find("\n", match.end())
                 if not match["made"]:  # not a module, whose call is opaque
-                    place = Span(match.start(), len(self._text) if end < 0 else end)
+                    place = Span(match.start(), len(self.text) if end < 0 else end)
                     found.setdefault(match["attr"] or match["plain"], []).append(place)
                 continue
             depth = len(match["indent"])
@@ -48,7 +48,7 @@ class Reach(Marks):
                 found.setdefault(closed, []).append(Span(start, match.start()))
             open_.append((depth, "" if match["cls"] or name == "__init__" else name, match.start()))
         for _, name, start in open_:
-            found.setdefault(name, []).append(Span(start, len(self._text)))
+            found.setdefault(name, []).append(Span(start, len(self.text)))
         found.pop("", None)
         return found
 
@@ -73,7 +73,7 @@ class Reach(Marks):
 
     @kept_each
     def _assignments(self, span: Span) -> list[tuple[set[str], set[str]]]:
-        return [(set(WORD.findall(m[1])), set(WORD.findall(m[2]))) for m in _BOUND.finditer(self._text, *span)]
+        return [(set(WORD.findall(m[1])), set(WORD.findall(m[2]))) for m in _BOUND.finditer(self.text, *span)]
 
     def leads(self, word: str) -> bool:
         """Return whether a name of the text may lead to a reduction or a side effect."""
@@ -92,7 +92,7 @@ class Reach(Marks):
                 if self.reduces(span) or self._has_effect(span):
                     self._known[word] = True
                     return
-                more = {w for w in WORD.findall(self._text, *span) if w in self.defined} - seen
+                more = {w for w in WORD.findall(self.text, *span) if w in self.defined} - seen
                 if any(self._known.get(w) for w in more):
                     self._known[word] = True
                     return
@@ -102,8 +102,8 @@ class Reach(Marks):
 
     def _has_effect(self, span: Span) -> bool:
         """Return whether a function sets an attribute or prints; constructors run before the entry anyway."""
-        head = self._text[span.start : span.start + 80].lstrip()
-        return head.startswith(("def", "async")) and _EFFECT.search(self._text, *span) is not None
+        head = self.text[span.start : span.start + 80].lstrip()
+        return head.startswith(("def", "async")) and _EFFECT.search(self.text, *span) is not None
 
 
 def _without_docs(text: str) -> str:

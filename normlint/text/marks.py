@@ -186,7 +186,7 @@ class Marks:
     """The reductions of a text, by offset; those in triple-quoted strings are left out."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
         self._words: dict[Span, frozenset[str]] = {}
         self.reductions = list(self._outside(at for at in _reductions(text) if not _of_unicode(text, at)))
 
@@ -195,26 +195,26 @@ class Marks:
         """Return the start and end offsets of the closed triple-quoted strings, alternating."""
         from normlint.text.pieces import quoted
 
-        return [at for opened, closed in quoted(self._text) if closed < len(self._text) for at in (opened, closed)]
+        return [at for opened, closed in quoted(self.text) if closed < len(self.text) for at in (opened, closed)]
 
     @cached_property
     def renamed(self) -> dict[str, str]:
         """Return the local names of reductions that are imported under another name."""
-        found = RENAMED.finditer(self._text)
-        return {match[1]: self._text[: match.start()].rpartition(" ")[2].strip("(,") for match in found}
+        found = RENAMED.finditer(self.text)
+        return {match[1]: self.text[: match.start()].rpartition(" ")[2].strip("(,") for match in found}
 
     @cached_property
     def seeds(self) -> list[int]:
         """Return the offsets at which reductions are called or named."""
-        every = [*self.reductions, *self._outside(_handed_on(self._text))]
+        every = [*self.reductions, *self._outside(_handed_on(self.text))]
         for name in self.renamed:
-            every += [match.start() for match in re.finditer(rf"\b{name}\(", self._text)]
+            every += [match.start() for match in re.finditer(rf"\b{name}\(", self.text)]
         return sorted(every)
 
     @cached_property
     def wrapped(self) -> list[int]:
         """Return the offsets at which classes call the one norm of torch that they own."""
-        return list(self._outside(_wrapped(self._text)))
+        return list(self._outside(_wrapped(self.text)))
 
     def reduces(self, span: Span) -> bool:
         """Return whether the span has a reduction."""
@@ -226,7 +226,7 @@ class Marks:
         from normlint.text.pieces import WORD
 
         if span not in self._words:
-            self._words[span] = frozenset(WORD.findall(self._text, *span))
+            self._words[span] = frozenset(WORD.findall(self.text, *span))
         return self._words[span]
 
     def _outside(self, positions: Iterable[int]) -> Iterator[int]:

@@ -16,7 +16,7 @@ from normlint.evaluate.monomial import Apply, Centred, Mono, Param, Scalar, Stat
 from normlint.evaluate.objects import ClassRef, Instance
 from normlint.evaluate.ops.table import has_method
 from normlint.evaluate.torch_norms import FUNCTIONS, base_of
-from normlint.evaluate.value import Dict, Opaque, Product, Value
+from normlint.evaluate.value import Dict, Opaque, Product, Tup, Value
 from normlint.evaluate.walk import walk
 from normlint.norm.conventions import intent, is_grouping, summary_intent
 from normlint.norm.norm import HALF, Owner
@@ -218,6 +218,7 @@ def keeps_data(attrs: dict[str, Value], result: Value | None) -> bool:
     """Return whether an attribute, or a dict that one holds, has something computed from the input, but the result."""
     output = result.mono if isinstance(result, Product) else None
     held = [inner for value in attrs.values() if isinstance(value, Dict) for _, inner in value.items]
+    held += [inner for value in attrs.values() if isinstance(value, Tup) for inner in value.items]
     kept = (value.mono for value in (*attrs.values(), *held) if isinstance(value, Product))
     return any(mono.has_data and mono != output for mono in kept)
 

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Final
 
 from normlint.evaluate.binding import Args, fit
 from normlint.evaluate.ops.signatures import Param, overloads
@@ -17,6 +18,8 @@ from normlint.rules.registry import Problem, calls_rule
 from normlint.text.finding import Span
 from normlint.text.making import TORCHS, unfit
 from normlint.text.syntax import parsed_part
+
+_DYNAMIC: Final = ("globals", "exec", "vars", "locals")  # by which names may be bound
 
 
 @calls_rule("NRM715", name="norm-arguments")
@@ -93,7 +96,8 @@ def _calls_at(owner: Owner, places: Sequence[int]) -> Iterator[ast.Call]:
     waiting: list[ast.AST] = [owner.node] if owner.node is not None else []
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.Try) or (isinstance(node, ast.With) and any(map(_expects, node.items))):
+        expected = [item.context_expr for item in node.items] if isinstance(node, ast.With) else [node]
+        if isinstance(node, ast.Try) or any(map(_expects, expected)):
             continue
         waiting += reversed(list(ast.iter_child_nodes(node)))
         if isinstance(node, ast.Call):
@@ -103,9 +107,9 @@ def _calls_at(owner: Owner, places: Sequence[int]) -> Iterator[ast.Call]:
                 yield node
 
 
-def _expects(item: ast.withitem) -> bool:
-    """Return whether a `with` expects an exception, as `pytest.raises` does."""
-    name = dotted(item.context_expr.func) if isinstance(item.context_expr, ast.Call) else ""
+def _expects(node: ast.AST) -> bool:
+    """Return whether a call expects an exception, as `pytest.raises` does."""
+    name = dotted(node.func) if isinstance(node, ast.Call) else ""
     return re.search("raises|suppress", name, re.IGNORECASE) is not None
 
 
@@ -119,11 +123,13 @@ def _is_nn(makes: Makes, name: str) -> bool:
     """Return whether a name must be one of torch.nn, and nothing asks for the rest of a dotted one or sets that."""
     path, _, last = name.rpartition(".")
     bound = _bound(makes.file.text)
+    if f".{last}" in bound or (not path and "*" in bound):
+        return False
     if not path:
         return {re.sub(r"\.modules\.(?:\w+\.)?", ".", one) for one in bound[name]} == {f"torch.nn.{last}"}
     alone = path == "torch.nn" or {*bound[path]} == {"torch.nn"}
     quoted = f"'{last}'" in makes.file.text or f'"{last}"' in makes.file.text
-    return alone and (last in TORCHS or not quoted) and f"{path}.{last}" not in bound
+    return alone and (last in TORCHS or not quoted)
 
 
 def _taken(makes: Makes, name: str) -> Sequence[Param] | None:
@@ -149,17 +155,20 @@ def _bound(text: str) -> Mapping[str, list[str]]:
     for node in ast.walk(parsed_part(text, Span(0, len(text)))):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             found[dotted(node)].append("set")
-        elif isinstance(node, ast.Name) and (isinstance(node.ctx, ast.Store) or node.id in ("globals", "exec")):
+            found[f".{node.attr}"].append("set")
+        elif isinstance(node, ast.Name) and (isinstance(node.ctx, ast.Store) or node.id in _DYNAMIC):
             found[node.id].append("set")
         elif isinstance(node, ast.arg):
             found[node.arg].append("set")
+        elif isinstance(node, ast.MatchAs | ast.MatchStar | ast.ExceptHandler) and node.name:
+            found[node.name].append("set")
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            module = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            module = f"{'.' * node.level}{node.module}." if isinstance(node, ast.ImportFrom) else ""
             for one in node.names:
                 found[one.asname or one.name].append(f"{module}{one.name}")
         elif isinstance(node, ast.ClassDef | Function):
             found[node.name].append("class" if isinstance(node, ast.ClassDef) else "def")
-    return found if found.keys().isdisjoint(("globals", "exec")) else defaultdict(lambda: ["set"])
+    return found if found.keys().isdisjoint(_DYNAMIC) else defaultdict(lambda: ["set"])
 
 
 def _params(function: Function) -> Iterator[Param]:

@@ -61,6 +61,12 @@ def test_a_formula_that_is_sound_or_claims_nothing_is_silent(base: str, old: str
     assert codes(body, name) - {"NRM201"} == set()
 
 
+def test_a_bias_of_ones_beside_a_gain_that_starts_elsewhere_is_left_to_its_author() -> None:
+    text = MODULE.format(name="LayerNorm", head="", bias="ones", body=LAYER.replace("\n", "\n        "))
+    text = text.replace("torch.ones(dim)", "0.1 * torch.ones(dim)", 1)
+    assert not any("added" in finding.message for finding in analyse(text).findings)
+
+
 def test_a_bias_that_starts_at_ones_beside_a_gain_is_no_gain_that_is_added() -> None:
     assert codes(LAYER, bias="ones") == {"NRM406"}
 

@@ -32,6 +32,18 @@ SILENT = {
         "try:\n    from apex import LayerNorm\nexcept ImportError:\n    from torch.nn import LayerNorm\n\n"
         "norm = LayerNorm(8, memory_efficient=True)\n"
     ),
+    "an imported norm that a star import may replace": FROM + "from fast import *\nnorm = LayerNorm(8, kind=1)\n",
+    "a package that is called torch, too": "import torch\nfrom .torch.nn import LayerNorm\n\nnorm = LayerNorm(8, e=1)\n",
+    "a norm that is put into torch.nn": "import torch\n\ntorch.nn.LayerNorm = Fast\n"
+    + FROM
+    + "norm = LayerNorm(8, kind=1)\n",
+    "a norm that is put into the module": FROM
+    + "sys.modules[__name__].LayerNorm = Fast\nnorm = LayerNorm(8, kind=1)\n",
+    "names that are bound by vars": FROM + "vars()['LayerNorm'] = Fast\nnorm = LayerNorm(8, kind=1)\n",
+    "a name that a pattern binds": (
+        FROM + "def make(kind):\n    match kind:\n        case LayerNorm:\n            return LayerNorm(8, kind=1)\n"
+    ),
+    "what a function is expected to raise": FROM + "self.assertRaises(TypeError, lambda: LayerNorm(8, kind=1))\n",
     "an imported norm that is bound again": FROM + "LayerNorm = wrapped(LayerNorm)\nnorm = LayerNorm(8, kind=1)\n",
     "an imported norm with a class of its name": FROM
     + OWN.replace("RMSNorm", "LayerNorm")

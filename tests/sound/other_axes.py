@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "an instance norm that keeps its statistics in a pair, to undo it": """
+class InstNorm(nn.Module):
+    def __init__(self, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+
+    def forward(self, x):
+        mu = x.mean(1, keepdim=True)
+        sd = torch.sqrt(x.var(1, keepdim=True, unbiased=False) + self.eps)
+        self.out = (x - mu) / sd
+        self.saved = (mu, sd)
+        return self.out
+""",
     "a reversible instance norm that keeps its statistics in a dict": """
 class TimeInstanceNorm(nn.Module):
     def __init__(self, eps=1e-5):

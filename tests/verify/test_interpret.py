@@ -448,6 +448,17 @@ OWN = NORM.replace(
     "self.weight = nn.Parameter(torch.ones(dim))", "self.weight = nn.Parameter(torch.full((dim,), {first}))"
 )
 SPARED: dict[str, tuple[str, str, str]] = {
+    "a backend that torch doesn't have": (
+        NORM.replace("x.float()", "x.float() + (1 if hasattr(torch.backends, 'no_such_thing') else 0)"),
+        "Norm.forward",
+        "match",
+    ),
+    "a flag that a function sets when the module is made": (
+        NORM.replace("x.float()", "x.float() + (1 if FAST else 0)")
+        + "\nFAST = True\n\ndef set_fast(value):\n    global FAST\n    FAST = value\n\nset_fast(False)\n",
+        "Norm.forward",
+        "match",
+    ),
     "a shift that is subtracted": (
         NORM.replace(
             "torch.ones(dim))", "torch.ones(dim))\n        self.bias = nn.Parameter(torch.zeros(dim))"

@@ -332,6 +332,15 @@ def test_helpers_come_from_the_nearest_folder_of_the_name(initial: tuple[str, ..
     assert run(job(text, str(tmp_path / "parts" / "model.py")))["Norm"](8).tiny == 1e-6
 
 
+@pytest.mark.parametrize(
+    "name", ["layers.large", "layers"], ids=["a name that its __getattr__ may provide", "the module itself, called"]
+)
+def test_what_a_module_may_provide_in_another_way_is_not_called_missing(name: str, tmp_path: Path) -> None:
+    path = package(tmp_path, {"layers.py": f"{TINY}\ndef __getattr__(name):\n    return tiny\n"})
+    with pytest.raises(Unsupported, match=r"layers|File"):
+        run(job(USER.format(line="from . import layers", name=name), str(path)))["Norm"](8)
+
+
 FOLDERS = {
     "what stands beside each of them": ("from .layers import tiny", False),
     "what stands beside each of them, where that is imported in the function": (

@@ -40,7 +40,7 @@ def get(value: Any, name: str) -> Any:
     if isinstance(value, Space):
         return world.member(value, name)
     if isinstance(value, File):
-        return _of_file(value, name)
+        return value.value(name)
     if isinstance(value, Silent) and name in _LOGGING:
         return Native(f"logger.{name}", lambda *_, **__: None)
     table = METHODS.get(int if isinstance(value, bool) else type(value))
@@ -50,13 +50,6 @@ def get(value: Any, name: str) -> Any:
         _refuse_or_raise(value, name)
     found = getattr(value, name)
     return Native(f"{type(value).__name__}.{name}", found) if callable(found) else found
-
-
-def _of_file(file: File, name: str) -> Any:
-    try:
-        return file.value(name)
-    except NameError as error:
-        raise AttributeError(f"module has no attribute {name!r}", name=name) from error
 
 
 def _special(value: Any, name: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from normlint.evaluate import syntax as s
 from normlint.evaluate.concrete import attributes, classes, expressions, functions, world
-from normlint.evaluate.concrete.values import Function, Native, Scope, Space, Typing, Unknown, Unsupported, known
+from normlint.evaluate.concrete.values import File, Function, Native, Scope, Space, Typing, Unknown, Unsupported, known
 
 _CACHED = type(functools.cache(len))
 _TENSORS: Final = ("torch.", "Tensor.", "Parameter.")
@@ -59,7 +59,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if isinstance(func, Typing):
         raise Unsupported("a call of what only types")
     if not _may_be_called(func):
-        if callable(func) or isinstance(func, Space):
+        if callable(func) or isinstance(func, Space | File):
             raise Unsupported(f"a call of {getattr(func, '__name__', type(func).__name__)}")
         raise TypeError(f"{type(func).__name__!r} object is not callable")
     if not classes.is_interpreted(func) and not isinstance(func, functools.partial):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from normlint.evaluate import syntax as s
@@ -212,6 +212,8 @@ class Program:
         """Return whether the statement binds the name to a value that may be mutable."""
         if piece.kind == "import":
             return False
+        if re.search(rf"\bglobal [^\n]*\b{name}\b", self.module.text):
+            return True
         if _defines(piece):
             set_later = rf"\b(?:{name}|cls)\.\w+ *=(?!=)|\bsetattr\( *{name}\b"
             kept = any(map(_holds_values, self.module.block(piece)))
@@ -299,7 +301,18 @@ class Program:
         found = self._file(path)
         assert found is not None
         program, name = found
-        return program.value(name) if name else File(program.value)
+        return program.value(name) if name else File(partial(self._of_module, program, path))
+
+    def _of_module(self, program: Program, path: str, name: str) -> Any:
+        """Return a name of another file, or the file below it; anything may provide what neither has."""
+        try:
+            if program.bound(name):
+                return program.value(name)
+        except NameError:
+            pass
+        if self._file(f"{path}.{name}") is None:
+            raise Unsupported(f"{path}.{name}")
+        return self._look_up(f"{path}.{name}")
 
 
 def _holds_values(stmt: s.Stmt) -> bool:

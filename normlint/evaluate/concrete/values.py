@@ -96,7 +96,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """Another file of the package: `value` returns what a name of it stands for, or raises NameError."""
+    """Another file of the package: `value` returns what a name of it stands for, or raises Unsupported."""
 
     value: Callable[[str], Any]
 

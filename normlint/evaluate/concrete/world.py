@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import functools
 import operator
+import os
 import re
 import sys
 from collections import abc
@@ -123,7 +124,13 @@ def changes_nothing(value: Any) -> bool:
 
 def is_module(path: str) -> bool:
     """Return whether a path names a module of the table, or one of torch's backends, whose settings may be read."""
-    return path in _SPACES or re.fullmatch(r"torch\.backends\.\w+", path) is not None
+    return path in _SPACES or (path.startswith("torch.backends.") and _is_backend(path.rpartition(".")[2]))
+
+
+@cache
+def _is_backend(name: str) -> bool:
+    found = find_spec("torch")
+    return found is not None and os.path.isdir(os.path.join(os.path.dirname(found.origin or ""), "backends", name))
 
 
 def is_installed(path: str) -> bool:

@@ -17,6 +17,7 @@ from normlint.text.raw import BadSourceError
 from normlint.text.read import read
 
 LARGEST: Final = 2_000_000  # bytes of a file
+LARGEST_OF_TORCH: Final = 100_000  # bytes of one of torch's, whose largest take longer than a norm may
 MOST: Final = 20  # files of one norm
 
 
@@ -40,7 +41,9 @@ class _Finder:
 
     def _text(self, file: str) -> str | None:
         try:
-            if not self.left[0] or not os.path.isfile(file) or os.path.getsize(file) > LARGEST:
+            of_torch = file.startswith(os.path.join(_site() or os.sep, "torch", ""))
+            largest = LARGEST_OF_TORCH if of_torch else LARGEST
+            if not self.left[0] or not os.path.isfile(file) or os.path.getsize(file) > largest:
                 return None
             self.left[0] -= 1
             return read(file).text

@@ -362,6 +362,11 @@ class Norm:
         return named or any(c.scaled or self.owner.makes(c) for c in self.computations)
 
     @property
+    def outside_forward(self) -> bool:
+        """Return whether it stands in another method than forward, whose callers may cast and scale besides."""
+        return self.owner.method and not self.qualname.rpartition(".")[2].startswith(("forward", "__call__"))
+
+    @property
     def in_test(self) -> bool:
         """Return whether it is defined in a test, which may use unusual numbers on purpose."""
         return self.qualname.startswith(("test_", "Test"))

@@ -400,7 +400,11 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
 def _shifts_of_ones(norm: Norm) -> Iterator[Param]:
     """Yield the parameters of ones that are added to the output as they are, and that nothing fills later."""
     filled = {*norm.owner.filled, *(name for name, _ in norm.owner.refilled)}
-    usual = (c for c in norm.judged if c.returned and c.gains and all(g.param.init == "ones" for g in c.gains))
+    usual = (
+        c
+        for c in norm.judged
+        if c.returned and not c.others and c.gains and all(g.param.init == "ones" for g in c.gains)
+    )
     added = (c.shift for c in usual if c.shift is not None)
     for shift in added if norm.owner.intent and not norm.owner.reinitialised else ():
         atom = shift.factors[0].atom if len(shift.factors) == 1 and shift.coef == 1 else None

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-from weakref import ref
 
 __all__ = ["dataclass", "kept", "kept_each", "replace"]
 
@@ -83,23 +82,17 @@ class kept(Generic[T]):  # noqa: N801  (reads like cached_property, and does wit
         return value
 
 
-class kept_each(Generic[K, T]):  # noqa: N801
-    """A method of one argument, computed once for each."""
+def kept_each(make: Callable[[Any, K], T]) -> Callable[[Any, K], T]:
+    """Make a method of one argument compute its result once for each."""
+    table = f"{make.__name__}()"
 
-    def __init__(self, make: Callable[[Any, K], T]) -> None:
-        self._make, self._name = make, make.__name__
+    @wraps(make)
+    def known(self: Any, key: K) -> T:
+        found: dict[K, T] | None = self.__dict__.get(table)
+        if found is None:
+            found = self.__dict__[table] = {}
+        if key not in found:
+            found[key] = make(self, key)
+        return found[key]
 
-    def __get__(self, owner: object, kind: type | None = None) -> Callable[[K], T]:
-        known = owner.__dict__[self._name] = _Known(self._make, owner).__getitem__
-        return known
-
-
-class _Known(dict[K, T]):
-    """Results by argument, each of which is computed when it is first looked up."""
-
-    def __init__(self, make: Callable[[Any, K], T], owner: object) -> None:
-        self._make, self._owner = make, ref(owner)  # a weak reference, so that the owner is freed at once
-
-    def __missing__(self, key: K) -> T:
-        value = self[key] = self._make(self._owner(), key)
-        return value
+    return known

@@ -70,7 +70,7 @@ _TAKEN: Final = {
 TORCHS: Final = {name: tuple(taken.split()) for names, taken in _TAKEN.items() for name in names.split()}
 # They begin with what is searched for fast, so that what stands before it is looked at afterwards.
 _OF_NN: Final = re.compile(r"nn\.(\w+)\(")
-_FROM_NN: Final = re.compile(r"\nfrom torch\.nn(?:\.modules(?:\.\w+)?)? import ([^\n(]+|\([^)]*\))")
+_FROM_NN: Final = re.compile(r"from torch\.nn(?:\.modules(?:\.\w+)?)? import ([^\n(]+|\([^)]*\))")
 _CLASS: Final = re.compile(r"\nclass (\w+)")
 _OWN_CLASS: Final = re.compile(r"([A-Za-z_]\w*)\(")
 _MARK: Final = re.compile(r"[][(){},]")

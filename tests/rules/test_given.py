@@ -33,7 +33,7 @@ SILENT = {
         "norm = LayerNorm(8, memory_efficient=True)\n"
     ),
     "an imported norm that a star import may replace": FROM + "from fast import *\nnorm = LayerNorm(8, kind=1)\n",
-    "a package that is called torch": "import torch\nfrom .torch.nn import LayerNorm\n\nnorm = LayerNorm(8, e=1)\n",
+    "a package that is called torch": "import torch\nfrom .torch import nn\n\nnorm = nn.LayerNorm(8, e=1)\n",
     "a norm that is put into torch.nn": "import torch\n\ntorch.nn.LayerNorm = Fast\n"
     + FROM
     + "norm = LayerNorm(8, kind=1)\n",

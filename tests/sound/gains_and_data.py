@@ -3,6 +3,36 @@
 from __future__ import annotations
 
 CASES: dict[str, str] = {
+    "a shift of ones that gates the input": """
+class FeatureGateNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.gamma = nn.Parameter(torch.ones(dim))
+        self.beta = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        h = x.float()
+        c = h - h.mean(-1, keepdim=True)
+        y = (c * torch.rsqrt(c.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+        return x * (y * self.gamma + self.beta)
+""",
+    "a shift of ones of a gate that another method applies": """
+class GatedLayerNorm(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.gamma = nn.Parameter(torch.ones(dim))
+        self.beta = nn.Parameter(torch.ones(dim))
+
+    def normed(self, x):
+        h = x.float()
+        c = h - h.mean(-1, keepdim=True)
+        return (c * torch.rsqrt(c.pow(2).mean(-1, keepdim=True) + self.eps)).to(x.dtype) * self.gamma + self.beta
+
+    def forward(self, x, c):
+        return torch.sigmoid(self.normed(x)) * c
+""",
     "sigmoid routing with weights normalised and scaled": """
 def route(scores, bias, k, scale):
     idx = (scores + bias).topk(k, -1).indices

@@ -2,7 +2,7 @@
 
 import pytest
 
-from normlint.text.frozen import dataclass, replace
+from normlint.text.frozen import dataclass, kept_each, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +64,22 @@ def test_one_that_holds_itself_can_be_printed() -> None:
     whole = Pair(1, inside)
     inside.append(whole)
     assert repr(whole) == "Pair(one=1, two=[...])"
+
+
+class Squares:
+    def __init__(self) -> None:
+        self.computed: list[int] = []
+
+    @kept_each
+    def of(self, number: int) -> int:
+        self.computed.append(number)
+        return number * number
+
+
+def test_each_argument_is_computed_once() -> None:
+    squares = Squares()
+    assert ([squares.of(3), squares.of(2), squares.of(3)], squares.computed) == ([9, 4, 9], [3, 2])
+
+
+def test_an_object_that_nothing_else_holds_computes_it_too() -> None:
+    assert Squares().of(3) == 9

@@ -453,6 +453,19 @@ SPARED: dict[str, tuple[str, str, str]] = {
         "Norm.forward",
         "match",
     ),
+    "a backend's setting that the text sets": (
+        NORM.replace("x.float()", "x.float() + (1 if torch.backends.cudnn.enabled else 0)")
+        + "\ntorch.backends.cudnn.enabled = False\n",
+        "Norm.forward",
+        "skipped",
+    ),
+    "a private function of torch as a default that nothing calls": (
+        NORM.replace("import torch\n", "import torch\nfrom torch.library import custom_op\n", 1).replace(
+            "eps=1e-6", "eps=1e-6, register=custom_op"
+        ),
+        "Norm.forward",
+        "match",
+    ),
     "a flag that a function sets when the module is made": (
         NORM.replace("x.float()", "x.float() + (1 if FAST else 0)")
         + "\nFAST = True\n\ndef set_fast(value):\n    global FAST\n    FAST = value\n\nset_fast(False)\n",

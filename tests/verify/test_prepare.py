@@ -284,6 +284,11 @@ TINY = "VALUE = 1e-6\n\ndef tiny():\n    return VALUE\n"
 FILES: dict[str, tuple[str, str, dict[str, str]]] = {
     "a neighbour": ("from .layers import tiny", "tiny", {"layers.py": TINY}),
     "a neighbour that is read as a module": ("from . import layers", "layers.tiny", {"layers.py": TINY}),
+    "a neighbour that is read as a module, which the package imports, too": (
+        "from . import layers",
+        "layers.tiny",
+        {"layers.py": TINY, "__init__.py": "from . import layers\n"},
+    ),
     "a neighbour that is read as a module, by its name": ("import pack.layers as own", "own.tiny", {"layers.py": TINY}),
     "a neighbour, renamed": ("from .layers import tiny as small", "small", {"layers.py": TINY}),
     "a package that passes it on": (
@@ -330,6 +335,13 @@ def test_helpers_come_from_the_nearest_folder_of_the_name(initial: tuple[str, ..
     (tmp_path / "parts" / "layers.py").write_text(TINY, encoding="utf-8")
     text = USER.format(line="from parts.layers import tiny", name="tiny")
     assert run(job(text, str(tmp_path / "parts" / "model.py")))["Norm"](8).tiny == 1e-6
+
+
+def test_a_flag_of_another_module_may_be_set_by_any_file(tmp_path: Path) -> None:
+    path = package(tmp_path, {"config.py": "fast = True\n"})
+    text = USER.format(line="from . import config", name="(lambda: 1e-3 if config.fast else 1e-6)")
+    with pytest.raises(Unsupported, match=r"the flag \.config\.fast"):
+        run(job(text, str(path)))["Norm"](8)
 
 
 @pytest.mark.parametrize(

@@ -294,7 +294,10 @@ def _literal(_: Scope, node: s.Literal) -> Any:
 
 def _attribute(scope: Scope, node: s.Attribute) -> Any:
     refuse_mangled(scope, node.name)
-    return attributes.get(evaluate(scope, node.base), node.name)
+    base = evaluate(scope, node.base)
+    if world.is_backend(base) and scope.program.sets_backends:
+        raise Unsupported(f"{base.path}.{node.name}, which may have been set")
+    return attributes.get(base, node.name)
 
 
 _EVALUATE: dict[type[Any], Callable[[Any, Any], Any]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -112,8 +113,15 @@ class Program:
             self._settled.add(name)
 
     def settled(self, value: Any) -> Any:
-        """Return the value with a deferred import looked up."""
-        return self._look_up(value.path) if isinstance(value, Deferred) else value
+        """Return the value with a deferred import looked up; what can't be read of torch's own Python is unknown."""
+        if not isinstance(value, Deferred):
+            return value
+        try:
+            return self._look_up(value.path)
+        except Unsupported:
+            if not _is_of_tables(value.path):
+                raise
+            return world.imported(value.path)
 
     def _run_before(self, name: str, until: int | None) -> None:
         """Run the statements before offset `until` that bind or change the name and haven't been run yet."""
@@ -238,6 +246,11 @@ class Program:
         return self.binds(piece) | changed | (called - self._modules)
 
     @cached_property
+    def sets_backends(self) -> bool:
+        """Whether the text sets one of the settings of torch's backends, which is ignored."""
+        return re.search(r"\bbackends\.[\w.]+[ \t]*=(?!=)", self.module.text) is not None
+
+    @cached_property
     def _modules(self) -> frozenset[str]:
         """The names of imported modules, whose functions don't change them."""
         return frozenset(name for name, path in self.module.imports.items() if world.is_module(path)) - self._variables
@@ -267,7 +280,7 @@ class Program:
 
     def imported(self, path: str) -> Any:
         """Return the value of an import; inside a `try` that handles it, raise ImportError if it isn't installed."""
-        own = path.partition(".")[0] not in world.PACKAGES
+        own = not _is_of_tables(path)
         if own and not world.is_same(path) and self._file(path) is not None:
             return Deferred(path)
         found = world.imported(path)
@@ -286,7 +299,7 @@ class Program:
         above = owner if owner.strip(".") else owner + dot
         for module, inside in ((above, name), (path, "")):
             found = self._other(module) if module and not world.is_module(module) else None
-            if found is not None and (not inside or found.bound(inside)):
+            if found not in (None, self) and (not inside or found.bound(inside)):
                 return found, inside
         return None
 
@@ -304,15 +317,31 @@ class Program:
         return program.value(name) if name else File(partial(self._of_module, program, path))
 
     def _of_module(self, program: Program, path: str, name: str) -> Any:
-        """Return a name of another file, or the file below it; anything may provide what neither has."""
+        """Return a name of another file that is a module as a value; what torch's own can't tell is unknown."""
+        below = f"{path}.{name}"
         try:
+            return self._held(program, below, name)
+        except Unsupported:
+            if not _is_of_tables(path):
+                raise
+            return world.imported(below)
+
+    def _held(self, program: Program, path: str, name: str) -> Any:
+        """Return a name of another file, or the file below it; refuse a flag, which any file may set."""
+        with suppress(NameError):  # a star import may lack it
             if program.bound(name):
-                return program.value(name)
-        except NameError:
-            pass
-        if self._file(f"{path}.{name}") is None:
-            raise Unsupported(f"{path}.{name}")
-        return self._look_up(f"{path}.{name}")
+                found = program.value(name)
+                if found is None or isinstance(found, bool):
+                    raise Unsupported(f"the flag {path}")
+                return found
+        if self._file(path) is None:
+            raise Unsupported(path)  # the module's __getattr__ may provide it, say
+        return self._look_up(path)
+
+
+def _is_of_tables(path: str) -> bool:
+    """Return whether a path begins with a package of the tables, such as torch."""
+    return path.partition(".")[0] in world.PACKAGES
 
 
 def _holds_values(stmt: s.Stmt) -> bool:

@@ -81,7 +81,7 @@ def _is_setting(scope: Scope, base: s.Expr, value: Any) -> bool:
         found = expressions.evaluate(scope, base)
     except Unsupported:
         return True
-    return isinstance(found, Unknown) or (isinstance(found, Space) and found.path.startswith("torch.backends."))
+    return isinstance(found, Unknown) or world.is_backend(found)
 
 
 def _unpack(scope: Scope, targets: tuple[s.Expr, ...], value: Any) -> None:

@@ -50,7 +50,9 @@ _UNCHANGING: Final = frozenset(
     "torch._dynamo.allow_in_graph torch.fx.wrap typing.overload typing.final typing.runtime_checkable "
     "typing.no_type_check typing_extensions.override typing.override torch.jit.interface".split()
 )
-_TRACED: Final = re.compile(r"is_\w*(?:scripting|tracing|compiling|export(?:ing)?)\Z")  # whether torch is at it
+_TRACED: Final = re.compile(
+    r"is_\w*(?:scripting|tracing|compiling|export(?:ing)?)\Z"
+)  # asks what torch does with the code
 _NO_OPS: Final = (
     *(f"warnings.{name}" for name in "warn simplefilter filterwarnings".split()),
     *(f"torch.cuda.nvtx.{name}" for name in "range_push range_pop".split()),
@@ -120,6 +122,11 @@ def is_same(path: str) -> bool:
 def changes_nothing(value: Any) -> bool:
     """Return whether a value is a decorator, perhaps with options, that doesn't change what is computed."""
     return isinstance(value, Native) and (value.path in _UNCHANGING or is_same(value.path))
+
+
+def is_backend(value: Any) -> bool:
+    """Return whether a value is one of torch's backends."""
+    return isinstance(value, Space) and value.path.startswith("torch.backends.")
 
 
 def is_module(path: str) -> bool:

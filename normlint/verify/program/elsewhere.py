@@ -17,7 +17,7 @@ from normlint.text.raw import BadSourceError
 from normlint.text.read import read
 
 LARGEST: Final = 2_000_000  # bytes of a file
-LARGEST_OF_TORCH: Final = 100_000  # bytes of one of torch's, whose largest take longer than a norm may
+LARGEST_OF_TORCH: Final = 100_000  # bytes of a file of torch; reading larger ones takes longer than a norm may
 MOST: Final = 20  # files of one norm
 
 

@@ -81,7 +81,7 @@ def meaning(norm: Norm, text: str) -> Meaning:
         gain_elsewhere=all(map(_gain_is_elsewhere, norm.computations)),
         eps_computed=any(_COMPUTED.search(e.name) for one in norm.computations for e in one.eps),
         applied=not any(p.name == gain for p in norm.owner.unused_params),
-        held=tuple(p.name for p in norm.owner.params if _is_part(norm) or _is_read_besides(norm, p.name, text)),
+        held=tuple(p.name for p in norm.owner.params if norm.outside_forward or _is_read_besides(norm, p.name, text)),
         partial=c.partial,
         reported=any(True for code in _SHOWN for check in (RULES[code].check,) if check for _ in check(norm)),
     )
@@ -92,14 +92,9 @@ def _may_be_widened(norm: Norm) -> bool:
     return len({c.statistic.square.wide for c in norm.computations}) > 1
 
 
-def _is_part(norm: Norm) -> bool:
-    """Return whether it is a method that others call, which may cast before and apply a gain afterwards."""
-    return norm.owner.method and not norm.qualname.endswith((".forward", ".__call__"))
-
-
 def _sees_halves(norm: Norm, text: str) -> bool:
     """Return whether the norm can take and return fp16 or bf16, with the same eps on every path."""
-    if _is_part(norm):
+    if norm.outside_forward:
         return False
     if _WIDE.search(norm.owner.name) or len({tuple(e.value for e in c.eps) for c in norm.computations}) > 1:
         return False

@@ -215,7 +215,7 @@ def _is_of_graphs(entry: Entry) -> bool:
 
 
 def keeps_data(attrs: dict[str, Value], result: Value | None) -> bool:
-    """Return whether an attribute, or a dict that one holds, has something computed from the input, but the result."""
+    """Return whether an attribute, or a dict or tuple in one, has something of the input other than the result."""
     output = result.mono if isinstance(result, Product) else None
     held = [inner for value in attrs.values() if isinstance(value, Dict) for _, inner in value.items]
     held += [inner for value in attrs.values() if isinstance(value, Tup) for inner in value.items]

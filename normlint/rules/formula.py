@@ -398,7 +398,7 @@ def gain_offset(norm: Norm) -> Iterator[Problem]:
 
 
 def _shifts_of_ones(norm: Norm) -> Iterator[Param]:
-    """Yield the parameters of ones that are added to the output as they are, and that nothing fills later."""
+    """Yield the shifts of ones that are added to an output whose gains start at one, and that nothing fills later."""
     filled = {*norm.owner.filled, *(name for name, _ in norm.owner.refilled)}
     usual = (
         c

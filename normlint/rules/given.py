@@ -71,7 +71,8 @@ def norm_arguments(makes: Makes) -> Iterator[Problem]:
             return x + self.norm(x)
     ```
 
-    It is checked for torch's own norms and for classes of the same file that nothing decorates or defines again.
+    It is checked for torch's own norms, under torch's names, and for classes of the same file that nothing decorates
+    or defines again.
     A call that a test expects to raise is no finding.
     """
     places = sorted(unfit(makes.file.text))

@@ -462,7 +462,7 @@ def unused_gain(norm: Norm) -> Iterator[Problem]:
 def _path_without(norm: Norm) -> Computation | None:
     """Return a returned path of plain torch code that no setting selects; None if there is none."""
     if norm.outside_forward:
-        return None  # which nothing calls, or it would be read where it is called
+        return None  # nothing calls it: what forward calls is read as forward
     paths = (c for c in norm.computations if c.returned and c.plain and not c.fused and norm.meant)
     return next((c for c in paths if not any(_is_choice(norm, words) for words, _ in c.tests)), None)
 

@@ -50,7 +50,7 @@ _WIDE: Final = re.compile("fp32|float32", re.IGNORECASE)  # the output is meant 
 _SHOWN: Final = ("NRM101", "NRM102", "NRM103", "NRM104", "NRM401", "NRM402", "NRM403", "NRM404", "NRM504")
 _OF_TOKENS: Final = re.compile("rank of .* == 3$")
 _LAST: Final = (-1,)
-_TOP: Final = re.compile(r"\n(?=[^\s#)])")  # in front of what stands behind a function
+_TOP: Final = re.compile(r"\n(?=[^\s#)])")  # where a function at the top level ends
 _COMPUTED: Final = re.compile(r"[+*(]")  # in the name of an eps
 _PAIR: Final = 2  # axes of one swap
 
